@@ -1,0 +1,111 @@
+"""What every expectation is: a checked mapping from the scenario file and a pure function of a frozen timeline."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from harness.timeline import Record
+
+__all__ = ["Count", "Expectation", "Range", "Verdict", "failed", "judge_count", "passed", "unknown"]
+
+RANGE = re.compile(r"^(\d+)?\.\.(\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an expectation found.
+
+    Fields: `status` (unknown never passes); `actual` and `expected` in words; `where` what `actual` was read from;
+    `evidence` the positions (`Entry.seq`) of the entries that prove it.
+    """
+
+    status: Literal["pass", "fail", "unknown"]
+    actual: str
+    expected: str
+    where: str = ""
+    evidence: tuple[int, ...] = ()
+
+
+def passed(actual: str, expected: str, evidence: tuple[int, ...] = (), where: str = "") -> Verdict:
+    """Build a verdict that passes."""
+    return Verdict("pass", actual, expected, where, evidence)
+
+
+def failed(actual: str, expected: str, evidence: tuple[int, ...] = (), where: str = "") -> Verdict:
+    """Build a verdict that fails."""
+    return Verdict("fail", actual, expected, where, evidence)
+
+
+def unknown(actual: str, expected: str, evidence: tuple[int, ...] = (), where: str = "") -> Verdict:
+    """Build a verdict for which something that it needs was not seen; `actual` says what is missing."""
+    return Verdict("unknown", actual, expected, where, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An inclusive range of whole numbers; `high` None is open."""
+
+    low: int
+    high: int | None
+
+    def __contains__(self, number: int) -> bool:
+        """Whether the number lies in the range."""
+        return number >= self.low and (self.high is None or number <= self.high)
+
+    def __str__(self) -> str:
+        """As the scenario file writes it."""
+        return str(self.low) if self.low == self.high else f"{self.low}..{'' if self.high is None else self.high}"
+
+
+def _range(value: object) -> Range:
+    if isinstance(value, Range):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return Range(value, value)
+    match = RANGE.match(value) if isinstance(value, str) else None
+    if not match or match.groups() == (None, None):
+        raise ValueError("wanted a whole number or a range like 3..12, 3.. or ..12")
+    low, high = int(match[1] or 0), int(match[2]) if match[2] else None
+    if high is not None and high < low:
+        raise ValueError(f"wanted a range whose end is not below its start; {low} is above {high}")
+    return Range(low, high)
+
+
+Count = Annotated[Range, BeforeValidator(_range)]
+"""A count or a range of counts: `3`, `3..12`, `3..`, `..12`."""
+
+
+class Expectation(BaseModel, ABC):
+    """One check that a scenario declares; `judge` is pure and reads nothing but the record.
+
+    Class fields: `kind` the key in the scenario file; `shorthand` the field that a bare value sets
+    (`answer: text`), if any; `absence` in `claims_absence` tells the runner to wait longer before it judges.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    kind: ClassVar[str]
+    shorthand: ClassVar[str | None] = None
+
+    @abstractmethod
+    def judge(self, record: Record) -> Verdict:
+        """Say whether the record holds what is expected, and what proves it."""
+
+    def claims_absence(self) -> bool:
+        """Whether a pass means that something was not seen; such runs wait a full second before they are over."""
+        return False
+
+    def sessions(self) -> frozenset[str]:
+        """Give the session names that it mentions, so that the loader can check them."""
+        name: Any = getattr(self, "session", None)
+        return frozenset((name,)) if isinstance(name, str) else frozenset()
+
+
+def judge_count(wanted: Range, seen: tuple[int, ...], what: str, where: str = "") -> Verdict:
+    """Compare how many entries were seen with a range; the entries are the evidence."""
+    verdict = passed if len(seen) in wanted else failed
+    return verdict(f"{len(seen)} {what}", f"{wanted} {what}", seen, where)
