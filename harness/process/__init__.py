@@ -1,1 +1,1 @@
-"""Room."""
+"""Starts, watches and ends the programs of a run, and knows the differences between systems."""

@@ -1,0 +1,173 @@
+"""Finds the OpenCode to test and the ripgrep that it needs, or installs them, and says why it took which."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import SetupError
+from harness.opencode.isolation import private_environment
+from harness.opencode.npm import Npm
+from harness.opencode.versions import PINNED_VERSION, RIPGREP_VERSION, read_version
+from harness.process.platform import System
+
+if TYPE_CHECKING:
+    from harness.settings import Settings
+
+__all__ = ["Binary", "resolve", "ripgrep"]
+
+_ANSWER_DEADLINE = 15.0  # seconds for `--version`; two idle cores need 2
+_WAYS_OUT = (
+    "Name one with --opencode-binary PATH, the variable OPENCODE_TEST_BINARY or the ini option opencode_binary; "
+    "or install npm, so that guardlab can fetch one; or put `opencode` on the PATH."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A program that has answered `--version`: where it is, which version, and why it was taken."""
+
+    path: Path
+    version: str
+    why: str
+
+
+def resolve(settings: Settings, system: System | None = None) -> Binary:
+    """Return the OpenCode for this run.
+
+    The order: the option, OPENCODE_TEST_BINARY, the ini option; else the wanted version, installed once with npm; else
+    `opencode` from the PATH. A path that somebody gave is used or refused, never passed over.
+    Raises SetupError, with the ways out, when there is none.
+    """
+    here = system or System.detect()
+    given = (
+        (settings.binary, "--opencode-binary"),
+        (settings.binary_env, "OPENCODE_TEST_BINARY"),
+        (settings.binary_ini, "the ini option opencode_binary"),
+    )
+    for path, source in given:
+        if path:
+            return _explicit(Path(path), source, settings, here)
+    return _provided("opencode", here.opencode_package, settings.version, settings, here)
+
+
+def ripgrep(settings: Settings, system: System | None = None) -> Path:
+    """Return the `rg` that OpenCode's grep and glob need (opencode-facts.md L).
+
+    It is installed once with npm, else taken from the PATH.
+    Raises SetupError when there is none.
+    """
+    here = system or System.detect()
+    return _provided("rg", here.ripgrep_package, RIPGREP_VERSION, settings, here).path
+
+
+def _explicit(path: Path, source: str, settings: Settings, system: System) -> Binary:
+    """Take the path that somebody gave, or say what is wrong with it."""
+    absolute = path.expanduser().absolute()
+    trouble = None
+    if system.is_windows_side(absolute):
+        trouble = "is a Windows program seen from WSL; wanted the Linux one"
+    elif not absolute.exists():
+        trouble = "does not exist"
+    elif not absolute.is_file():
+        trouble = "is not a file"
+    elif not os.access(absolute, os.X_OK):
+        trouble = "is not executable"
+    if trouble:
+        raise SetupError(f"{source} names {path}, which {trouble}", _WAYS_OUT)
+    try:
+        return Binary(absolute, _version_of(absolute, settings, system), f"given by {source}")
+    except SetupError as error:
+        raise SetupError(f"{source} names {path}, which does not work: {error.message}", _WAYS_OUT) from None
+
+
+def _provided(name: str, package: str, version: str, settings: Settings, system: System) -> Binary:
+    """Install the program with npm, else look on the PATH."""
+    try:
+        return _installed(name, package, version, settings, system)
+    except SetupError as error:
+        trouble = error
+    found = system.find(name)
+    if found is None:
+        raise SetupError(
+            f"there is no {name}: {trouble.message}\nand none on the PATH",
+            _WAYS_OUT if name == "opencode" else "Install ripgrep, or install npm, so that guardlab can fetch it.",
+        ) from None
+    taken = Binary(found, _version_of(found, settings, system), f"from the PATH, because {trouble.message}")
+    if name == "opencode" and version not in (PINNED_VERSION, taken.version):
+        raise SetupError(
+            f"OpenCode {version} was wanted, but {found} on the PATH is {taken.version}, and {trouble.message}",
+            trouble.hint,
+        ) from None
+    return taken
+
+
+def _installed(name: str, package: str, version: str, settings: Settings, system: System) -> Binary:
+    npm = Npm(system.find("npm"), settings.cache_dir)
+    exact = npm.newest(package) if version == "latest" else version
+
+    def program(folder: Path) -> Path:
+        return folder / "bin" / system.executable(name)
+
+    def check(folder: Path) -> None:
+        _ask_version(program(folder), system)
+
+    path = program(npm.install(package, exact, check))
+    try:
+        answered = _version_of(path, settings, system)
+    except SetupError:  # it worked when it was installed: something has damaged it since
+        npm.discard(package, exact)
+        path = program(npm.install(package, exact, check))
+        answered = _version_of(path, settings, system)
+    return Binary(path, answered, f"{package}@{exact}, installed with npm")
+
+
+def _version_of(path: Path, settings: Settings, system: System) -> str:
+    """Return what the program says its version is, from the last time it was asked if it has not changed since."""
+    real = path.resolve()
+    state = real.stat() if real.is_file() else None
+    key = {"path": str(real), "size": state.st_size, "modified": state.st_mtime_ns} if state else {"path": str(real)}
+    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+    note = settings.cache_dir / "answered" / digest
+    if note.is_file():
+        return note.read_text(encoding="utf-8")
+    version = _ask_version(path, system)
+    note.parent.mkdir(parents=True, exist_ok=True)
+    part = note.with_name(f"{digest}.{os.getpid()}")
+    part.write_text(version, encoding="utf-8")
+    part.replace(note)
+    return version
+
+
+def _ask_version(path: Path, system: System) -> str:
+    with tempfile.TemporaryDirectory(prefix="guardlab-", ignore_cleanup_errors=True) as home:
+        try:
+            asked = subprocess.run(
+                [str(path), "--version"],
+                env=private_environment(Path(home), system, [path]),
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+                timeout=_ANSWER_DEADLINE,
+            )
+        except subprocess.TimeoutExpired:
+            raise SetupError(f"`{path} --version` did not end within {_ANSWER_DEADLINE:g} s") from None
+        except OSError as error:
+            raise SetupError(f"`{path} --version` could not be started: {error.strerror or error}") from None
+    version = read_version(asked.stdout)
+    if asked.returncode or version is None:
+        said = (asked.stderr.strip() or asked.stdout.strip())[-500:] or "nothing"
+        raise SetupError(
+            f"`{path} --version` ended with exit code {asked.returncode} and printed: {said}; wanted a version number"
+        )
+    return version

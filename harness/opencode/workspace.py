@@ -1,0 +1,134 @@
+"""A fresh git repository for one scenario, as its user would have it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import SetupError
+from harness.opencode.isolation import seed_config_folder
+from harness.process.platform import System
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from harness.opencode.isolation import Home
+
+__all__ = ["Workspace"]
+
+_MOMENT = "2026-01-01T00:00:00Z"  # fixed, so that equal files give equal commit hashes
+_GIT_DEADLINE = 20.0  # seconds for one git command
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The folder that OpenCode works in: a git repository with one commit, in which OpenCode's own files do not show.
+
+    root: the folder, absolute and without links, as OpenCode reports it.
+    """
+
+    root: Path
+
+    @classmethod
+    def create(
+        cls, root: Path, files: Mapping[str, str], changes: Mapping[str, str] | None = None, *, home: Home, version: str
+    ) -> Workspace:
+        """Make the repository at `root`, which must not hold anything yet.
+
+        files: path with forward slashes -> text; they are committed.
+        changes: the same, written afterwards and not committed.
+        home: whose git and environment to use. version: OpenCode's, for a `.opencode` folder among the files.
+        Raises SetupError for a path that leaves the workspace and when git fails.
+        """
+        System.detect().check_workspace(root)
+        root.mkdir(parents=True, exist_ok=True)
+        made = cls(root.resolve())
+        made._write(files)
+        made._commit(home)
+        made._write(changes or {})
+        if (made.root / ".opencode").is_dir():
+            seed_config_folder(made.root / ".opencode", version)
+        return made
+
+    def write_config(self, config: Mapping[str, Any]) -> Path:
+        """Write OpenCode's config for this workspace and return its path; git does not see it."""
+        path = self.root / "opencode.json"
+        path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        return path
+
+    def contents(self) -> dict[str, str]:
+        """Return path (with forward slashes) -> SHA-256 of every file, without `.git` and OpenCode's own files."""
+        hashes = {}
+        for path in sorted(self.root.rglob("*")):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_file() and not _is_internal(name):
+                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashes
+
+    def _write(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            path = self.root / _checked(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+
+    def _commit(self, home: Home) -> None:
+        dates = {"GIT_AUTHOR_DATE": _MOMENT, "GIT_COMMITTER_DATE": _MOMENT}
+        environment = home.environment() | dates
+
+        def git(*args: str) -> None:
+            _run([str(home.git), *args], self.root, environment)
+
+        git("init", "--quiet", "--initial-branch=main", "--template=")
+        info = self.root / ".git" / "info"
+        info.mkdir(exist_ok=True)
+        (info / "exclude").write_text("".join(f"/{name}\n" for name in _EXCLUDED), encoding="utf-8")
+        git("add", "--all")
+        git("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "Start")
+
+
+_EXCLUDED = ("opencode.json", ".opencode/node_modules", ".opencode/package-lock.json")
+
+
+def _is_internal(name: str) -> bool:
+    return any(name == place or name.startswith(f"{place}/") for place in (".git", *_EXCLUDED))
+
+
+def _checked(name: str) -> str:
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    outside = posix.is_absolute() or windows.is_absolute() or bool(windows.drive) or ".." in windows.parts
+    if outside or not posix.parts:
+        raise SetupError(
+            f"workspace file {name!r} does not lie inside the workspace",
+            "Write the path from the workspace's root, without '..'.",
+        )
+    if posix.parts[0] == ".git" or name == "opencode.json":
+        raise SetupError(
+            f"workspace file {name!r} belongs to the harness",
+            "Put OpenCode's config under `opencode: {config: ...}`; the repository is made for the scenario.",
+        )
+    return name
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    try:
+        subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=_GIT_DEADLINE,
+        )
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"`{' '.join(command)}` did not end within {_GIT_DEADLINE:g} s in {folder}") from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode("utf-8", errors="replace").strip()
+        raise SetupError(
+            f"`{' '.join(command)}` failed with exit code {error.returncode} in {folder}: {said}"
+        ) from None

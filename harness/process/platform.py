@@ -1,0 +1,213 @@
+"""The only room that asks which system this is; every branch takes a `System`, so each can be tested on any machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from harness.errors import SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Machine", "System"]
+
+_ARCHITECTURES: Mapping[str, Literal["x64", "arm64"]] = {
+    "x86_64": "x64",
+    "amd64": "x64",
+    "aarch64": "arm64",
+    "arm64": "arm64",
+}
+_NAMES: Mapping[str, Literal["linux", "darwin", "windows"]] = {
+    "linux": "linux",
+    "darwin": "darwin",
+    "windows": "windows",
+}
+_WINDOWS_DRIVE = re.compile(r"/mnt/[a-z](/|\Z)")
+_WINDOWS_AVX2 = 40  # PF_AVX2_INSTRUCTIONS_AVAILABLE of IsProcessorFeaturePresent
+_LONGEST_WINDOWS_FOLDER = 150  # git and node stop at 260 characters; a repository needs about 100 below its root
+_WINDOWS_INHERITED = ("SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "NUMBER_OF_PROCESSORS",
+                      "PROCESSOR_ARCHITECTURE", "ProgramFiles", "ProgramData")  # fmt: skip
+
+
+class Machine(NamedTuple):
+    """What the interpreter and the kernel say about this machine, as they say it."""
+
+    system: str
+    architecture: str
+    release: str
+    libc: str
+    musl_loader: bool
+    avx2: bool
+
+    @classmethod
+    def read(cls) -> Machine:
+        """Read this machine."""
+        return cls(
+            system=platform.system(),
+            architecture=platform.machine(),
+            release=platform.release(),
+            libc=platform.libc_ver()[0],
+            musl_loader=any(Path("/lib").glob("ld-musl-*.so.1")),
+            avx2=_has_avx2(),
+        )
+
+
+def _has_avx2() -> bool:
+    if sys.platform == "win32":
+        import ctypes  # noqa: PLC0415  # only Windows has windll
+
+        return bool(ctypes.windll.kernel32.IsProcessorFeaturePresent(_WINDOWS_AVX2))
+    if sys.platform == "darwin":
+        asked = subprocess.run(
+            ["/usr/sbin/sysctl", "-n", "hw.optional.avx2_0"], capture_output=True, text=True, check=False, timeout=10
+        )
+        return asked.stdout.strip() == "1"
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False  # the baseline binary runs everywhere
+    return re.search(r"^flags\s*:.*\bavx2\b", flags, re.MULTILINE) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system that OpenCode is built for.
+
+    name, arch: as in the names of OpenCode's npm packages (opencode-facts.md K).
+    musl: Linux with the musl libc. avx2: the processor has AVX2. wsl: Linux inside Windows.
+    """
+
+    name: Literal["linux", "darwin", "windows"]
+    arch: Literal["x64", "arm64"]
+    musl: bool = False
+    avx2: bool = True
+    wsl: bool = False
+
+    @classmethod
+    def detect(cls, machine: Machine | None = None) -> System:
+        """Return the system that `machine` (this one, if None) is.
+
+        Raises SetupError when OpenCode has no binary for it.
+        """
+        told = machine or Machine.read()
+        name, arch = _NAMES.get(told.system.lower()), _ARCHITECTURES.get(told.architecture.lower())
+        if name is None or arch is None:
+            raise SetupError(
+                f"OpenCode has no binary for this machine: {told.system} on {told.architecture}; "
+                "wanted Linux, macOS or Windows on x64 or arm64"
+            )
+        linux = name == "linux"
+        return cls(
+            name=name,
+            arch=arch,
+            musl=linux and (told.libc == "musl" or (told.libc != "glibc" and told.musl_loader)),
+            avx2=told.avx2 or arch != "x64",
+            wsl=linux and "microsoft" in told.release.lower(),
+        )
+
+    @property
+    def posix(self) -> bool:
+        """Whether the system has process groups, signals and executable bits."""
+        return self.name != "windows"
+
+    @property
+    def opencode_package(self) -> str:
+        """The npm package that holds OpenCode's binary for this system (opencode-facts.md K)."""
+        baseline = "" if self.avx2 else "-baseline"
+        musl = "-musl" if self.musl else ""
+        return f"opencode-{self.name}-{self.arch}{baseline}{musl}"
+
+    @property
+    def ripgrep_package(self) -> str:
+        """The npm package that holds ripgrep's binary; the ones for Linux are linked statically and suit musl too."""
+        name = "win32" if self.name == "windows" else self.name
+        return f"@vscode/ripgrep-{name}-{self.arch}"
+
+    def executable(self, name: str) -> str:
+        """Return the file name of a program, e.g. `rg` or `rg.exe`."""
+        return name if self.posix else f"{name}.exe"
+
+    def find(self, name: str, path: str | None = None) -> Path | None:
+        """Return the program `name` from `path` (the caller's PATH, if None), or None.
+
+        Inside WSL a program of the Windows side is passed over: through interop it would run outside of the Linux
+        system, with other paths and an environment that is not ours.
+        """
+        searched = os.environ.get("PATH", os.defpath) if path is None else path
+        folders = [folder for folder in searched.split(os.pathsep) if folder and not self.is_windows_side(Path(folder))]
+        found = shutil.which(name, path=os.pathsep.join(folders))
+        return Path(found) if found else None
+
+    def is_windows_side(self, path: Path) -> bool:
+        """Whether `path` lies on a Windows drive that WSL shows under /mnt, or is a Windows program seen from WSL."""
+        return self.wsl and (_WINDOWS_DRIVE.match(f"{path.as_posix()}") is not None or path.suffix.lower() == ".exe")
+
+    def check_workspace(self, folder: Path) -> None:
+        """Raise SetupError when a workspace in `folder` could not work, and say why."""
+        if self.is_windows_side(folder):
+            raise SetupError(
+                f"the workspace {folder} lies on a Windows drive seen from WSL",
+                "File modes, links and file times do not hold there and every git call takes a multiple of the time. "
+                "Set the runs folder to a place in the Linux file system, such as the home folder.",
+            )
+        if not self.posix and len(str(folder)) > _LONGEST_WINDOWS_FOLDER:
+            raise SetupError(
+                f"the workspace {folder} has a path of {len(str(folder))} characters; "
+                f"wanted at most {_LONGEST_WINDOWS_FOLDER} on Windows",
+                "Set the runs folder to a shorter path.",
+            )
+
+    def shell(self) -> Path | None:
+        """Return the real bash that scripted commands run in, or None.
+
+        On Windows it is the bash of Git for Windows: System32 may hold a `bash.exe` that is the door to WSL.
+        """
+        if self.posix:
+            return self.find("bash")
+        git = self.find("git")
+        places = [] if git is None else [up / "bin" / "bash.exe" for up in list(git.parents)[1:3]]
+        return next((place for place in places if place.is_file()), None)
+
+    def spawn_options(self) -> dict[str, Any]:
+        """Return the arguments of `subprocess.Popen` that give a child a group of its own, away from our Ctrl-C."""
+        if self.posix:
+            return {"start_new_session": True}
+        return {"creationflags": 0x00000200}  # CREATE_NEW_PROCESS_GROUP; the name exists on Windows only
+
+    def home_variables(self, home: Path, temporary: Path, inherited: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that name the home and the temporary folder, and those that the system itself needs.
+
+        `inherited` is the caller's environment; only what Windows programs cannot start without is taken from it.
+        """
+        if self.posix:
+            return {"HOME": str(home), "TMPDIR": str(temporary)}
+        upper = {name.upper(): value for name, value in inherited.items()}
+        needed = {name: upper[name.upper()] for name in _WINDOWS_INHERITED if name.upper() in upper}
+        return needed | {
+            "HOME": str(home),
+            "USERPROFILE": str(home),
+            "HOMEDRIVE": home.drive,
+            "HOMEPATH": str(home)[len(home.drive) :],
+            "APPDATA": str(home / "AppData" / "Roaming"),
+            "LOCALAPPDATA": str(home / "AppData" / "Local"),
+            "TEMP": str(temporary),
+            "TMP": str(temporary),
+        }
+
+    def search_path(self, programs: list[Path], inherited: Mapping[str, str]) -> str:
+        """Return a PATH with the folders of `programs` and those of the system, and nothing of the user's."""
+        if self.posix:
+            base = [Path("/usr/bin"), Path("/bin"), Path("/usr/sbin"), Path("/sbin")]
+        else:
+            root = Path({k.upper(): v for k, v in inherited.items()}.get("SYSTEMROOT", r"C:\Windows"))
+            base = [root / "System32", root]
+        folders = [program.parent for program in programs] + base
+        return os.pathsep.join(dict.fromkeys(str(folder) for folder in folders))

@@ -1,0 +1,195 @@
+"""Starts the programs of a run, stops them, and finds whatever they left behind."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import psutil
+
+from harness.errors import DeadlineError, SetupError
+from harness.process.platform import System
+from harness.process.trees import command_line, is_alive, kill_all, members, wait_gone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+__all__ = ["TAG_VARIABLE", "Child", "Supervisor", "Survivor", "sweep_tag_prefix"]
+
+TAG_VARIABLE = "GUARDLAB_RUN"
+"""The environment variable that marks every process of a run; children inherit it."""
+
+_POLITE = 1.0  # seconds between asking a child to end and killing it; OpenCode ends within 0.2 (opencode-facts.md H)
+_SWEEP = 5.0  # seconds that a killed survivor may take to go
+
+
+class Survivor(NamedTuple):
+    """A process that outlived its run: its id and its command line."""
+
+    pid: int
+    command_line: str
+
+
+@dataclass(slots=True)
+class Child:
+    """A program that the supervisor started.
+
+    name: what messages call it. log: the file that its output and its errors go to.
+    log_start: where in that file, in bytes, this process begins; a restarted program appends.
+    """
+
+    name: str
+    log: Path
+    log_start: int
+    _popen: subprocess.Popen[bytes] = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._popen.poll() is None
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, None while the process runs; on POSIX minus the signal that ended it."""
+        return self._popen.poll()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most `seconds` for the end of the process; return whether it came."""
+        try:
+            self._popen.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def output(self) -> str:
+        """Return everything that this process has written so far."""
+        with self.log.open("rb") as log:
+            log.seek(self.log_start)
+            return log.read().decode("utf-8", errors="replace")
+
+    def tail(self, lines: int = 20) -> str:
+        """Return the last lines that this process has written."""
+        return "\n".join(deque(self.output().splitlines(), maxlen=lines))
+
+    def kill(self) -> None:
+        """Kill this process alone, without warning; its children live on."""
+        self._popen.kill()
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Owns the processes of one run.
+
+    tag: the value of GUARDLAB_RUN in every one of them, unique to the run.
+    As a context manager it stops and sweeps at the end.
+    """
+
+    tag: str
+    system: System = field(default_factory=System.detect)
+    _children: list[Child] = field(default_factory=list, init=False, repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End everything, whatever happened; who needs to know what survived calls `sweep` before."""
+        for child in self._children:
+            if child.alive:
+                self.stop(child)
+        self.sweep()
+
+    def environment(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Return `env` with the tag of this run."""
+        return {**env, TAG_VARIABLE: self.tag}
+
+    def spawn(self, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, name: str) -> Child:
+        """Start a program in a process group of its own, with no input, and its output appended to `log`.
+
+        `env` is the whole environment of the program, the tag aside. Reading the output needs no thread and no pipe.
+        Raises SetupError when the program can't be started.
+        """
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            start = output.tell()
+            try:
+                popen = subprocess.Popen(
+                    list(args),
+                    env=self.environment(env),
+                    cwd=cwd,
+                    stdin=subprocess.DEVNULL,  # `opencode run` waits for ever on an open pipe (opencode-facts.md F.4)
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    **self.system.spawn_options(),
+                )
+            except OSError as error:
+                raise SetupError(f"{name} could not be started: {args[0]}: {error.strerror or error}") from error
+        child = Child(name=name, log=log, log_start=start, _popen=popen)
+        self._children.append(child)
+        return child
+
+    def stop(self, child: Child, deadline: float = 10.0) -> None:
+        """End a child and everything below it: list the tree, ask, kill, wait. `deadline` is in seconds.
+
+        Raises DeadlineError, with the command lines, when something still runs after that.
+        """
+        tree = members(child.pid, self.system)
+        if child.alive:
+            child._popen.terminate()  # noqa: SLF001  # a child's process is the supervisor's
+            if not child.wait(min(_POLITE, deadline)):
+                child.kill()
+        kill_all(tree, self.system)
+        left = wait_gone(tree, deadline)
+        if not child.wait(deadline) or left:
+            lines = [f"  {process.pid} {command_line(process)}" for process in left] or [f"  {child.pid} {child.name}"]
+            raise DeadlineError(f"{child.name} was killed but still runs after {deadline:g} s:\n" + "\n".join(lines))
+
+    def kill(self, child: Child) -> None:
+        """Kill the process alone, as a crash would (SIGKILL), and wait for it.
+
+        What it started lives on until `sweep`.
+        """
+        child.kill()
+        child.wait(_SWEEP)
+
+    def sweep(self) -> list[Survivor]:
+        """Kill and return every process that still carries the tag of this run.
+
+        Call it when all children have been stopped: one that was not is a survivor like any other.
+        """
+        return _sweep(self.system, lambda tag: tag == self.tag)
+
+
+def sweep_tag_prefix(prefix: str, system: System | None = None) -> list[Survivor]:
+    """Kill and return every process whose tag begins with `prefix`, for a worker that can no longer do so itself.
+
+    End the prefix with a separator, so that run 1 does not take run 10 with it.
+    """
+    return _sweep(system or System.detect(), lambda tag: tag.startswith(prefix))
+
+
+def _sweep(system: System, wanted: Callable[[str], bool]) -> list[Survivor]:
+    own = psutil.Process()
+    spared = {own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
+    found = [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
+    survivors = [Survivor(process.pid, command_line(process)) for process in found]
+    kill_all(found, system)
+    wait_gone(found, _SWEEP)
+    return survivors
+
+
+def _tag(process: psutil.Process) -> str:
+    try:
+        return process.environ().get(TAG_VARIABLE, "")
+    except (psutil.Error, OSError):
+        return ""  # another user's process, or one that has just ended
