@@ -1,0 +1,51 @@
+/** The guard as a plugin of OpenCode 1.18: hooks in, decisions out. */
+
+import { resolve } from "node:path";
+import type { Hooks, PluginInput, PluginOptions } from "@opencode-ai/plugin";
+import { isRecord } from "../core/canonical.ts";
+import { fileLog, type Log } from "../core/log.ts";
+import { parseOptions } from "../core/options.ts";
+import { globalConfigFolder } from "../core/paths.ts";
+import { CallGuard } from "../guards/calls.ts";
+
+/** What OpenCode hands to a plugin, and the options of the wrapper form in `config`. */
+export type AntiLoopInput = PluginInput & { readonly config?: PluginOptions };
+
+/**
+ * Builds the hooks of one OpenCode instance. Options come as the second argument (tuple form of the configuration)
+ * or as `config` (wrapper form). All state lives in this call: OpenCode shares modules between instances
+ * (opencode-facts.md G), so nothing may live in a module.
+ */
+export async function AntiLoop(input: AntiLoopInput, tupleOptions?: PluginOptions): Promise<Hooks> {
+  const { options, problems } = parseOptions(tupleOptions ?? input.config);
+  const log = fileLog(resolve(globalConfigFolder(), options.logFile ?? "loop-detector.log"));
+  for (const problem of problems) log.warn("option.bad", { problem });
+  const calls = new CallGuard(options, log);
+  return {
+    event: async ({ event }) => shielded(log, "event", () => {
+      const deleted = deletedSession(event);
+      if (deleted !== undefined) calls.forget(deleted);
+    }),
+    "tool.execute.before": async ({ tool, sessionID }, { args }) => {
+      const rejection = shielded(log, "tool.execute.before", () => calls.before(sessionID, tool, args));
+      if (rejection !== undefined) throw new Error(rejection);
+    },
+  };
+}
+
+/** Runs `decide`; a fault of the guard is logged and must not reach OpenCode. */
+function shielded<T>(log: Log, hook: string, decide: () => T): T | undefined {
+  try {
+    return decide();
+  } catch (error) {
+    log.warn("guard.fault", { hook, error: error instanceof Error ? error.name : typeof error });
+    return undefined;
+  }
+}
+
+function deletedSession(event: { type: string; properties: unknown }): string | undefined {
+  if (event.type !== "session.deleted" || !isRecord(event.properties)) return undefined;
+  const { sessionID, info } = event.properties as { sessionID?: unknown; info?: unknown };
+  const id = sessionID ?? (isRecord(info) ? info["id"] : undefined);
+  return typeof id === "string" ? id : undefined;
+}
