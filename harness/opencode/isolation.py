@@ -88,7 +88,7 @@ class Home:
     """The hermetic home of one OpenCode process (opencode-facts.md F.3); it can be used again after a restart.
 
     root: the folder that holds everything. user, password: what the server asks for (HTTP basic authentication).
-    shell: the real bash. git: the real git.
+    shell: the real bash. git: the real git. system: the system that it is made for.
     """
 
     root: Path
@@ -96,6 +96,7 @@ class Home:
     password: str = field(repr=False)
     shell: Path
     git: Path
+    system: System
     _environment: Mapping[str, str] = field(repr=False)
 
     @classmethod
@@ -130,7 +131,7 @@ class Home:
             "GIT_TERMINAL_PROMPT": "0",
             "npm_config_offline": "true",
         }
-        return cls(root=root, user=user, password=password, shell=shell, git=git, _environment=environment)
+        return cls(root=root, user=user, password=password, shell=shell, git=git, system=here, _environment=environment)
 
     @property
     def log(self) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import subprocess
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
 from harness.opencode.isolation import seed_config_folder
-from harness.process.platform import System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class Workspace:
         home: whose git and environment to use. version: OpenCode's, for a `.opencode` folder among the files.
         Raises SetupError for a path that leaves the workspace and when git fails.
         """
-        System.detect().check_workspace(root)
+        home.system.check_workspace(root)
         root.mkdir(parents=True, exist_ok=True)
         made = cls(root.resolve())
         made._write(files)
@@ -87,6 +87,8 @@ class Workspace:
         info = self.root / ".git" / "info"
         info.mkdir(exist_ok=True)
         (info / "exclude").write_text("".join(f"/{name}\n" for name in _EXCLUDED), encoding="utf-8")
+        # OpenCode names a project after its first commit, so equal workspaces would become one; here it looks first.
+        (self.root / ".git" / "opencode").write_text(secrets.token_hex(20), encoding="utf-8")
         git("add", "--all")
         git("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "Start")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -11,7 +13,7 @@ import psutil
 
 from harness.errors import DeadlineError, SetupError
 from harness.process.platform import System
-from harness.process.trees import command_line, is_alive, kill_all, members, wait_gone
+from harness.process.trees import ask_to_end, command_line, is_alive, kill_all, members, wait_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,8 @@ TAG_VARIABLE = "GUARDLAB_RUN"
 """The environment variable that marks every process of a run; children inherit it."""
 
 _POLITE = 1.0  # seconds between asking a child to end and killing it; OpenCode ends within 0.2 (opencode-facts.md H)
-_SWEEP = 5.0  # seconds that a killed survivor may take to go
+_SWEEP = 5.0  # seconds that a killed process may take to go
+_PASSES = 3  # a process can start another one between being listed and being killed
 
 
 class Survivor(NamedTuple):
@@ -104,10 +107,10 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End everything, whatever happened; who needs to know what survived calls `sweep` before."""
-        for child in self._children:
-            if child.alive:
-                self.stop(child)
-        self.sweep()
+        with ExitStack() as last:  # one that can't be stopped does not keep the others alive
+            last.callback(self.sweep)
+            for child in self._children:
+                last.callback(self.stop, child)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` with the tag of this run."""
@@ -141,18 +144,25 @@ class Supervisor:
     def stop(self, child: Child, deadline: float = 10.0) -> None:
         """End a child and everything below it: list the tree, ask, kill, wait. `deadline` is in seconds.
 
+        A child that has ended already is left alone; what it left behind is for `sweep`.
         Raises DeadlineError, with the command lines, when something still runs after that.
         """
-        tree = members(child.pid, self.system)
-        if child.alive:
-            child._popen.terminate()  # noqa: SLF001  # a child's process is the supervisor's
-            if not child.wait(min(_POLITE, deadline)):
-                child.kill()
-        kill_all(tree, self.system)
-        left = wait_gone(tree, deadline)
-        if not child.wait(deadline) or left:
-            lines = [f"  {process.pid} {command_line(process)}" for process in left] or [f"  {child.pid} {child.name}"]
-            raise DeadlineError(f"{child.name} was killed but still runs after {deadline:g} s:\n" + "\n".join(lines))
+        if not child.alive:
+            return
+        until = time.monotonic() + deadline
+        root, tree = psutil.Process(child.pid), members(child.pid, self.system)
+        ask_to_end(child._popen, self.system)  # noqa: SLF001  # a child's process is the supervisor's
+        if not child.wait(min(_POLITE, deadline)):
+            child.kill()
+        kill_all(tree)
+        left = wait_gone(tree, until - time.monotonic())
+        if not child.wait(
+            max(0.0, until - time.monotonic())
+        ):  # psutil must not wait for it: it would take the exit code
+            left.insert(0, root)
+        if left:
+            lines = "\n".join(f"  {process.pid} {command_line(process)}" for process in left)
+            raise DeadlineError(f"{child.name} was killed, but after {deadline:g} s these still run:\n{lines}")
 
     def kill(self, child: Child) -> None:
         """Kill the process alone, as a crash would (SIGKILL), and wait for it.
@@ -165,27 +175,31 @@ class Supervisor:
     def sweep(self) -> list[Survivor]:
         """Kill and return every process that still carries the tag of this run.
 
-        Call it when all children have been stopped: one that was not is a survivor like any other.
+        Call it when all children have been stopped: one that was not is a survivor like any other, without an exit code.
         """
-        return _sweep(self.system, lambda tag: tag == self.tag)
+        return _sweep(lambda tag: tag == self.tag)
 
 
-def sweep_tag_prefix(prefix: str, system: System | None = None) -> list[Survivor]:
+def sweep_tag_prefix(prefix: str) -> list[Survivor]:
     """Kill and return every process whose tag begins with `prefix`, for a worker that can no longer do so itself.
 
     End the prefix with a separator, so that run 1 does not take run 10 with it.
     """
-    return _sweep(system or System.detect(), lambda tag: tag.startswith(prefix))
+    return _sweep(lambda tag: tag.startswith(prefix))
 
 
-def _sweep(system: System, wanted: Callable[[str], bool]) -> list[Survivor]:
+def _sweep(wanted: Callable[[str], bool]) -> list[Survivor]:
     own = psutil.Process()
     spared = {own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
-    found = [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
-    survivors = [Survivor(process.pid, command_line(process)) for process in found]
-    kill_all(found, system)
-    wait_gone(found, _SWEEP)
-    return survivors
+    survivors: dict[int, Survivor] = {}
+    for _ in range(_PASSES):
+        found = [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
+        if not found:
+            break
+        survivors |= {process.pid: Survivor(process.pid, command_line(process)) for process in found}
+        kill_all(found)
+        wait_gone(found, _SWEEP)
+    return list(survivors.values())
 
 
 def _tag(process: psutil.Process) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from harness.process.platform import System
 
-__all__ = ["command_line", "is_alive", "kill_all", "members", "wait_gone"]
+__all__ = ["ask_to_end", "command_line", "is_alive", "kill_all", "members", "wait_gone"]
 
 _SLICE = 0.05  # seconds between two looks at processes that are not our own children
 
@@ -39,7 +39,7 @@ def command_line(process: psutil.Process) -> str:
 def members(pid: int, system: System) -> list[psutil.Process]:
     """Return the processes below `pid` and those of its process group, without `pid` itself.
 
-    Take this list before the process ends: afterwards its children belong to init and cannot be told from others.
+    Take this list while the process lives: afterwards its children belong to init, and its id may be another's.
     Children of OpenCode's bash tool lead sessions of their own (opencode-facts.md H), so neither way alone finds all.
     """
     try:
@@ -54,21 +54,23 @@ def members(pid: int, system: System) -> list[psutil.Process]:
     return list(found.values())
 
 
-def kill_all(processes: Iterable[psutil.Process], system: System) -> None:
+def ask_to_end(process: subprocess.Popen[bytes], system: System) -> None:
+    """Ask a child to end: SIGTERM; on Windows, which has no asking, its whole tree is ended at once."""
+    if system.posix:
+        process.terminate()
+    else:  # Windows keeps no tree once the parent is gone: /t walks it while it still stands
+        command = ["taskkill", "/pid", str(process.pid), "/t", "/f"]
+        subprocess.run(command, capture_output=True, check=False, timeout=10)
+
+
+def kill_all(processes: Iterable[psutil.Process]) -> None:
     """Kill each of the processes.
 
     One that ended in between is no error; one that may not be killed is found by the caller's wait.
     """
     for process in processes:
-        if not system.posix:
-            _taskkill(process.pid)
         with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             process.kill()
-
-
-def _taskkill(pid: int) -> None:
-    # Windows keeps no tree once the parent is gone: /t walks it while it still stands.
-    subprocess.run(["taskkill", "/pid", str(pid), "/t", "/f"], capture_output=True, check=False, timeout=10)
 
 
 def wait_gone(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
