@@ -7,6 +7,8 @@ import { fileLog, type Log } from "../core/log.ts";
 import { parseOptions } from "../core/options.ts";
 import { globalConfigFolder } from "../core/paths.ts";
 import { CallGuard } from "../guards/calls.ts";
+import { Decisions } from "../guards/decisions.ts";
+import { guardTools } from "./tools.ts";
 
 /** What OpenCode hands to a plugin, and the options of the wrapper form in `config`. */
 export type AntiLoopInput = PluginInput & { readonly config?: PluginOptions };
@@ -22,6 +24,7 @@ export async function AntiLoop(input: AntiLoopInput, tupleOptions?: PluginOption
   for (const problem of problems) log.warn("option.bad", { problem });
   const calls = new CallGuard(options, log);
   return {
+    tool: guardTools(new Decisions(calls, options.threshold, log)),
     event: async ({ event }) => shielded(log, "event", () => {
       const deleted = deletedSession(event);
       if (deleted !== undefined) calls.forget(deleted);
