@@ -1,0 +1,211 @@
+"""Checks values of a document with pydantic models and says in YAML words, and at the right place, what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from fakemodel.source import Document, Path, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
+
+__all__ = ["Seconds", "StrictModel", "check", "described", "parse_duration", "suggest", "wrong"]
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)")
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "none_required": "nothing",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "string_pattern_mismatch": "text of the form {pattern}",
+}
+
+
+class StrictModel(BaseModel):
+    """The base for models of YAML: no conversion between types, unknown keys are errors, values stay as they are."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def wrong(message: str, hint: str | None = None) -> PydanticCustomError:
+    """Return an error for a validator to raise; ``check`` shows its message and hint as they are."""
+    return PydanticCustomError("wrong", "{message}", {"message": message, "hint": hint})
+
+
+def parse_duration(value: object) -> float:
+    """Turn ``5ms``, ``1.5s`` or ``2m`` into seconds; 0 needs no unit. Raises an error that says what is wanted."""
+    if isinstance(value, str):
+        match = _DURATION.fullmatch(value.strip())
+        if match:
+            return float(match[1]) * _UNIT_SECONDS[match[2]]
+    if value == 0 and not isinstance(value, bool):
+        return 0.0
+    hint = f"with a unit: {value}ms or {value}s" if isinstance(value, int | float) and not isinstance(value, bool) else None
+    raise wrong(f"wanted a duration such as 5ms, 1.5s or 2m, got {described(value)}", hint)
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+"""A duration in a model: read from text such as ``26s``, kept as seconds."""
+
+
+def suggest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is most like ``word``, or None when none is near."""
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def described(value: object) -> str:
+    """Say in YAML words what a value is: ``a number (12)``, ``text ('no')``, ``a list``, ``nothing``."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"a number ({value})"
+    if isinstance(value, str):
+        return f"text ({value!r})" if len(value) <= 40 else f"text ({value[:37]!r}...)"
+    return "a mapping" if isinstance(value, dict) else "a list"
+
+
+def check(document: Document, path: Path, model: type[ModelT]) -> ModelT:
+    """Return the value at ``path`` as an instance of ``model``; tuples are read from lists.
+
+    Raises SourceError with every problem at its place: an unknown key at the key, with the nearest known
+    one; a missing key at the mapping that lacks it; a wrong type as what was wanted and what was found.
+    """
+    value = document.at(path)
+    if not _finite(value):
+        raise document.error(Problem("an infinite number or NaN has no use here", document.spans[path]))
+    try:
+        # JSON mode is strict about scalars, yet reads tuples from lists: YAML has no other sequence.
+        return model.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        raise document.error(*_problems(document, path, model, error)) from None
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_finite(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_finite(item) for item in value)
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _problems(document: Document, path: Path, model: type[BaseModel], error: ValidationError) -> list[Problem]:
+    """Translate pydantic's errors; those of several alternatives for one value become one problem."""
+    wanted: dict[Path, list[str]] = {}
+    problems: dict[Path, Problem] = {}
+    for detail in error.errors(include_url=False):
+        place, rest = _place(document, path, detail["loc"])
+        kind = detail["type"]
+        if kind == "missing":
+            name = str(detail["loc"][-1])
+            problems[*place, name] = Problem(f"the key '{name}' is missing", document.spans[place])
+        elif kind == "extra_forbidden":
+            problems[place] = _unknown_key(document, place, _fields(model, detail["loc"][:-1]))
+        elif kind in _WANTED:
+            text = _WANTED[kind].format(**detail.get("ctx", {}))
+            wanted.setdefault(place, []).extend([] if text in wanted.get(place, []) else [text])
+        else:
+            problems[place] = _said(document, place, detail, rest)
+    for place, texts in wanted.items():
+        # An alternative that got further into the value says more than one that refused it as a whole.
+        if not any(other[: len(place)] == place and len(other) > len(place) for other in (*problems, *wanted)):
+            problems.setdefault(place, _mismatch(document, place, texts))
+    return list(problems.values())
+
+
+def _place(document: Document, path: Path, loc: tuple[str | int, ...]) -> tuple[Path, tuple[str | int, ...]]:
+    """Follow pydantic's location through the document; steps that name no key (tags of alternatives) are skipped."""
+    place = path
+    skipped: list[str | int] = []
+    for step in loc:
+        if (*place, step) in document.spans:
+            place = (*place, step)
+        else:
+            skipped.append(step)
+    return place, tuple(skipped)
+
+
+def _unknown_key(document: Document, place: Path, known: Iterable[str]) -> Problem:
+    key = str(place[-1])
+    names = sorted(known)
+    near = suggest(key, names)
+    hint = f"did you mean '{near}'?" if near else f"known keys: {', '.join(names)}" if names else None
+    return Problem(f"unknown key '{key}'", document.key_spans[place], hint)
+
+
+def _mismatch(document: Document, place: Path, texts: list[str]) -> Problem:
+    value = document.at(place)
+    hint = None
+    if "text" in texts and isinstance(value, bool | int | float):
+        span = document.spans[place]
+        source = document.text.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1]
+        hint = f'quote it: "{source}"'
+    elif isinstance(value, str) and any(value.lower() == word for word in ("yes", "no", "on", "off")):
+        hint = "write true or false" if "true or false" in texts else None
+    elif isinstance(value, str):
+        choices = re.findall(r"'([^']*)'", " ".join(texts))
+        near = suggest(value, choices)
+        hint = f"did you mean '{near}'?" if near else None
+    return Problem(f"wanted {' or '.join(texts)}, got {described(value)}", document.spans[place], hint)
+
+
+def _said(document: Document, place: Path, detail: ErrorDetails, rest: tuple[str | int, ...]) -> Problem:
+    context = detail.get("ctx", {})
+    message = str(context.get("error", context.get("message", detail["msg"])))
+    where = document.key_spans[place] if rest == ("[key]",) and place in document.key_spans else document.spans[place]
+    return Problem(message, where, context.get("hint"))
+
+
+def _fields(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
+    """Return the keys that the model at ``loc`` knows, by walking the annotations of ``model``."""
+    models = {model}
+    for step in loc:
+        inner: set[type[BaseModel]] = set()
+        for known in models:
+            for name, field in known.model_fields.items():
+                if step in (name, field.alias):
+                    inner |= _models_in(field.annotation)
+        models = inner or models
+    return {field.alias or name for known in models for name, field in known.model_fields.items()}
+
+
+def _models_in(annotation: Any) -> set[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {annotation}
+    return {model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)}
