@@ -82,7 +82,7 @@ class EgressTrap:
 
 
 class _Refuse(BaseHTTPRequestHandler):
-    timeout = 2  # seconds: a client that connects and says nothing must not hold up the others for long
+    timeout = 0.5  # seconds: a client that connects and says nothing must not hold up the others for long
 
     def record(self, attempt: Attempt) -> None:
         raise NotImplementedError

@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.process.platform import System
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["RecordingShell", "ShellRecord"]
 
 # One file a call, because bash writes line by line: two calls at once would mix their lines in a common file. `set -C`
 # makes sure that no call takes the file of another, and the last field says that the record is complete.
-_SCRIPT = """\
-#!{bash}
+_RECORD = """\
 at="${{EPOCHREALTIME-}}"
-if [ "${{1-}}" = -c ]; then
-  set -C
-  printf '%s\\0%s\\0%s\\0end\\0' "${{at/,/.}}" "$(pwd -P)" "$2" > {records}/"$$-$RANDOM$RANDOM" || exit 126
-  set +C
-fi
-exec {bash} "$@"
+set -C
+printf '%s\\0' "${{at/,/.}}" "$({pwd})" "{command}" "${{GUARDLAB_CALL-}}" end \\
+  > {records}/"$$-$RANDOM$RANDOM" || exit 126
+set +C
 """
+_PROGRAM = '#!{bash}\nif [ "${{1-}}" = -c ]; then\n{record}fi\nexec {bash} "$@"\n'
+_STARTUP = 'unset BASH_ENV\nif [ -n "${{BASH_EXECUTION_STRING+x}}" ]; then\n{record}fi\nunset at\n'
 
 
 class ShellRecord(NamedTuple):
-    """One command that really ran: its folder, its text, and when it began (seconds since the epoch)."""
+    """One command that really ran.
+
+    folder: where. command: its text. at: when it began, in seconds since the epoch.
+    call: OpenCode's id of the tool call (the probe puts it into the environment as GUARDLAB_CALL), None for a command
+    that no tool call started.
+    """
 
     folder: str
     command: str
     at: float
+    call: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingShell:
-    """A script for OpenCode's config key `shell`, which runs it as `bash -c <command>` (opencode-facts.md L).
+    """A bash for OpenCode's config key `shell`, which runs it as `bash -c <command>` (opencode-facts.md L).
 
-    path: the script; OpenCode knows a shell by its name, so it is called bash. It belongs to one scenario.
+    path: the shell. It belongs to one scenario; OpenCode knows a shell by its name, so it is called bash.
+    variables: what must be in the environment of the commands; empty on POSIX. A script is no program on Windows, so
+    there `path` is the real bash, and BASH_ENV makes it read the recorder first.
     """
 
     path: Path
-    _records: Path
+    variables: Mapping[str, str]
+    _records: Path = field(repr=False)
 
     @classmethod
-    def create(cls, folder: Path, bash: Path) -> RecordingShell:
-        """Make the script in `folder`, which lies outside of the workspace; `bash` is the real one."""
+    def create(cls, folder: Path, bash: Path, *, system: System | None = None) -> RecordingShell:
+        """Make the recorder in `folder`, which lies outside of the workspace; `bash` is the real one."""
+        posix = (system or System.detect()).posix
         records = folder / "commands"
         records.mkdir(parents=True)
-        script = folder / "bash"
-        text = _SCRIPT.format(bash=shlex.quote(bash.as_posix()), records=shlex.quote(records.as_posix()))
+        record = _RECORD.format(
+            pwd="pwd -P" if posix else "pwd -W 2>/dev/null || pwd -P",  # Git's bash says /c/x where OpenCode says C:\x
+            command="$2" if posix else "$BASH_EXECUTION_STRING",
+            records=shlex.quote(records.as_posix()),
+        )
+        script = folder / ("bash" if posix else "record.sh")
+        text = (_PROGRAM if posix else _STARTUP).format(bash=shlex.quote(bash.as_posix()), record=record)
         script.write_text(text, encoding="utf-8", newline="\n")
         script.chmod(0o755)
-        return cls(path=script, _records=records)
+        if posix:
+            return cls(path=script, variables={}, _records=records)
+        return cls(path=bash, variables={"BASH_ENV": script.as_posix()}, _records=records)
 
     def records(self) -> tuple[ShellRecord, ...]:
         """Return the commands so far, in the order in which they began.
@@ -65,6 +84,7 @@ class RecordingShell:
 
 def _read(path: Path) -> ShellRecord | None:
     fields = path.read_bytes().decode("utf-8", errors="replace").split("\0")
-    if len(fields) != 5 or fields[3] != "end":
+    if len(fields) != 6 or fields[4] != "end":
         return None  # bash is just writing it
-    return ShellRecord(folder=fields[1], command=fields[2], at=float(fields[0]) if fields[0] else path.stat().st_mtime)
+    at = float(fields[0]) if fields[0] else path.stat().st_mtime
+    return ShellRecord(folder=fields[1], command=fields[2], at=at, call=fields[3] or None)

@@ -38,15 +38,17 @@ class Workspace:
     def create(
         cls, root: Path, files: Mapping[str, str], changes: Mapping[str, str] | None = None, *, home: Home, version: str
     ) -> Workspace:
-        """Make the repository at `root`, which must not hold anything yet.
+        """Make the repository at `root`, which must not exist yet.
 
         files: path with forward slashes -> text; they are committed.
         changes: the same, written afterwards and not committed.
         home: whose git and environment to use. version: OpenCode's, for a `.opencode` folder among the files.
-        Raises SetupError for a path that leaves the workspace and when git fails.
+        Raises SetupError for a path that leaves the workspace, for one that can't be written, and when git fails.
         """
         home.system.check_workspace(root)
-        root.mkdir(parents=True, exist_ok=True)
+        for name in (*files, *(changes or {})):
+            _check(name)
+        root.mkdir(parents=True)
         made = cls(root.resolve())
         made._write(files)
         made._commit(home)
@@ -72,9 +74,12 @@ class Workspace:
 
     def _write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
-            path = self.root / _checked(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
+            path = self.root / name
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="")
+            except OSError as error:
+                raise SetupError(f"workspace file {name!r} could not be written: {error.strerror}") from None
 
     def _commit(self, home: Home) -> None:
         dates = {"GIT_AUTHOR_DATE": _MOMENT, "GIT_COMMITTER_DATE": _MOMENT}
@@ -100,7 +105,7 @@ def _is_internal(name: str) -> bool:
     return any(name == place or name.startswith(f"{place}/") for place in (".git", *_EXCLUDED))
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> None:
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
     outside = posix.is_absolute() or windows.is_absolute() or bool(windows.drive) or ".." in windows.parts
     if outside or not posix.parts:
@@ -108,12 +113,11 @@ def _checked(name: str) -> str:
             f"workspace file {name!r} does not lie inside the workspace",
             "Write the path from the workspace's root, without '..'.",
         )
-    if posix.parts[0] == ".git" or name == "opencode.json":
+    if posix.parts[0].lower() == ".git" or posix.parts == ("opencode.json",):
         raise SetupError(
             f"workspace file {name!r} belongs to the harness",
             "Put OpenCode's config under `opencode: {config: ...}`; the repository is made for the scenario.",
         )
-    return name
 
 
 def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:

@@ -175,7 +175,7 @@ class Supervisor:
     def sweep(self) -> list[Survivor]:
         """Kill and return every process that still carries the tag of this run.
 
-        Call it when all children have been stopped: one that was not is a survivor like any other, without an exit code.
+        Call it when all children have been stopped: one that was not is a survivor too, and loses its exit code.
         """
         return _sweep(lambda tag: tag == self.tag)
 

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.errors import SetupError
+from harness.process.platform import Machine, System
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="simulates every system with the paths of POSIX")
+LINUX = System("linux", "x64")
+WSL = System("linux", "x64", wsl=True)
+WINDOWS = System("windows", "x64")
+MAC = System("darwin", "arm64")
+
+
+def machine(system="Linux", architecture="x86_64", release="6.1", libc="glibc", *, musl_loader=False, avx2=True):
+    return Machine(system, architecture, release, libc, musl_loader, avx2)
+
+
+def program(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("told", "package", "ripgrep"),
+    [
+        (machine(), "opencode-linux-x64", "@vscode/ripgrep-linux-x64"),
+        (machine(avx2=False), "opencode-linux-x64-baseline", "@vscode/ripgrep-linux-x64"),
+        (machine(libc="", musl_loader=True), "opencode-linux-x64-musl", "@vscode/ripgrep-linux-x64"),
+        (machine(libc="musl"), "opencode-linux-x64-musl", "@vscode/ripgrep-linux-x64"),
+        (machine(libc="musl", avx2=False), "opencode-linux-x64-baseline-musl", "@vscode/ripgrep-linux-x64"),
+        (machine(libc="", musl_loader=False), "opencode-linux-x64", "@vscode/ripgrep-linux-x64"),
+        (machine(libc="glibc", musl_loader=True), "opencode-linux-x64", "@vscode/ripgrep-linux-x64"),
+        (machine(architecture="aarch64", avx2=False), "opencode-linux-arm64", "@vscode/ripgrep-linux-arm64"),
+        (
+            machine(architecture="aarch64", libc="musl", avx2=False),
+            "opencode-linux-arm64-musl",
+            "@vscode/ripgrep-linux-arm64",
+        ),
+        (machine("Darwin", "arm64", libc="", avx2=False), "opencode-darwin-arm64", "@vscode/ripgrep-darwin-arm64"),
+        (machine("Darwin", libc="", avx2=False), "opencode-darwin-x64-baseline", "@vscode/ripgrep-darwin-x64"),
+        (machine("Windows", "AMD64", libc=""), "opencode-windows-x64", "@vscode/ripgrep-win32-x64"),
+        (machine("Windows", "ARM64", libc="", avx2=False), "opencode-windows-arm64", "@vscode/ripgrep-win32-arm64"),
+        (machine(release="5.15.90.1-microsoft-standard-WSL2"), "opencode-linux-x64", "@vscode/ripgrep-linux-x64"),
+    ],
+)
+def test_packages_of_a_system(told, package, ripgrep):
+    system = System.detect(told)
+    assert (system.opencode_package, system.ripgrep_package) == (package, ripgrep)
+
+
+@pytest.mark.parametrize(
+    ("told", "wsl"),
+    [
+        (machine(release="5.15.90.1-microsoft-standard-WSL2"), True),
+        (machine(release="4.4.0-19041-Microsoft"), True),
+        (machine(), False),
+        (machine("Windows", "AMD64", release="10-microsoft"), False),
+    ],
+)
+def test_wsl_is_told_by_the_release_of_the_kernel(told, wsl):
+    assert System.detect(told).wsl is wsl
+
+
+@pytest.mark.parametrize(("system", "architecture"), [("Linux", "riscv64"), ("FreeBSD", "x86_64")])
+def test_a_machine_without_a_binary_is_refused(system, architecture):
+    with pytest.raises(SetupError) as caught:
+        System.detect(machine(system, architecture))
+    assert str(caught.value) == (
+        f"OpenCode has no binary for this machine: {system} on {architecture}; "
+        "wanted Linux, macOS or Windows on x64 or arm64"
+    )
+
+
+def test_this_machine_is_known():
+    assert System.detect().posix is (os.name == "posix")
+
+
+@pytest.mark.parametrize(("system", "name"), [(LINUX, "rg"), (MAC, "rg"), (WINDOWS, "rg.exe")])
+def test_file_name_of_a_program(system, name):
+    assert system.executable("rg") == name
+
+
+def test_wsl_passes_over_the_programs_of_windows(tmp_path):
+    linux = program(tmp_path / "npm")
+    path = os.pathsep.join(["/mnt/c/Program Files/nodejs", str(tmp_path)])
+    assert WSL.find("npm", path) == linux
+    assert WSL.find("npm", "/mnt/c/Program Files/nodejs") is None
+
+
+@pytest.mark.parametrize(
+    ("system", "path", "windows_side"),
+    [
+        (WSL, "/mnt/c/tools/opencode", True),
+        (WSL, "/mnt/c", True),
+        (WSL, "/home/u/opencode.exe", True),
+        (WSL, "/mnt/wsl/shared/opencode", False),
+        (WSL, "/mnt/data/opencode", False),
+        (WSL, "/home/u/opencode", False),
+        (LINUX, "/mnt/c/tools/opencode", False),
+    ],
+)
+def test_the_windows_side_of_wsl(system, path, windows_side):
+    assert system.is_windows_side(Path(path)) is windows_side
+
+
+def test_find_looks_on_the_path_of_the_caller(tmp_path, monkeypatch):
+    there = program(tmp_path / "npm")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert LINUX.find("npm") == there
+    assert LINUX.find("nothing") is None
+
+
+def test_a_workspace_on_a_windows_drive_is_refused_in_wsl():
+    with pytest.raises(SetupError) as caught:
+        WSL.check_workspace(Path("/mnt/c/work/.guardlab/ws"))
+    assert str(caught.value) == (
+        "the workspace /mnt/c/work/.guardlab/ws lies on a Windows drive seen from WSL\n"
+        "File modes, links and file times do not hold there and every git call takes a multiple of the time. "
+        "Set the runs folder to a place in the Linux file system, such as the home folder."
+    )
+
+
+def test_a_long_workspace_path_is_refused_on_windows_only():
+    folder = Path("/" + "x" * 150)
+    with pytest.raises(SetupError, match="has a path of 151 characters; wanted at most 150 on Windows"):
+        WINDOWS.check_workspace(folder)
+    LINUX.check_workspace(folder)
+    WINDOWS.check_workspace(Path("/" + "x" * 149))
+
+
+@pytest.mark.parametrize("git", ["cmd/git", "bin/git", "mingw64/bin/git"])
+def test_the_shell_of_windows_is_the_bash_beside_git(tmp_path, monkeypatch, git):
+    place = program(tmp_path / "Git" / git)
+    bash = program(tmp_path / "Git" / "bin" / "bash.exe")
+    monkeypatch.setenv("PATH", str(place.parent))
+    assert WINDOWS.shell() == bash
+
+
+def test_windows_without_git_has_no_shell(tmp_path, monkeypatch):
+    program(tmp_path / "bash")  # the door to WSL in System32
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert WINDOWS.shell() is None
+    assert LINUX.shell() == tmp_path / "bash"
+
+
+def test_a_child_gets_a_group_of_its_own():
+    assert LINUX.spawn_options() == {"start_new_session": True}
+    assert WINDOWS.spawn_options() == {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200)}
+
+
+def test_home_variables_of_posix():
+    assert MAC.home_variables(Path("/h"), Path("/t"), {"USER": "me", "HOME": "/me"}) == {"HOME": "/h", "TMPDIR": "/t"}
+
+
+def test_home_variables_of_windows():
+    caller = {"SYSTEMROOT": r"C:\Windows", "comspec": r"C:\Windows\cmd.exe", "USERPROFILE": r"C:\me", "SECRET": "x"}
+    home, temporary = Path("home"), Path("tmp")
+    assert WINDOWS.home_variables(home, temporary, caller) == {
+        "SystemRoot": r"C:\Windows",
+        "ComSpec": r"C:\Windows\cmd.exe",
+        "HOME": "home",
+        "USERPROFILE": "home",
+        "HOMEDRIVE": "",
+        "HOMEPATH": "home",
+        "APPDATA": str(home / "AppData" / "Roaming"),
+        "LOCALAPPDATA": str(home / "AppData" / "Local"),
+        "TEMP": "tmp",
+        "TMP": "tmp",
+    }
+
+
+def test_the_search_path_holds_only_what_is_needed():
+    path = LINUX.search_path([Path("/cache/rg"), Path("/usr/bin/git"), Path("/cache/other")], {"PATH": "/home/u/bin"})
+    assert path.split(os.pathsep) == ["/cache", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+
+
+def test_the_search_path_of_windows():
+    path = WINDOWS.search_path([Path("cache/rg.exe")], {"SystemRoot": "root"})
+    assert path.split(os.pathsep) == ["cache", str(Path("root/System32")), "root"]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from platformdirs import user_cache_path
+
+from harness.errors import CrashError, DeadlineError, GuardlabError, NotLoadedError, SetupError
+from harness.settings import Settings
+
+
+def test_nothing_given():
+    settings = Settings.from_environment({})
+    assert settings == Settings(
+        binary=None,
+        binary_env=None,
+        binary_ini=None,
+        version="1.18.33",
+        cache_dir=user_cache_path("guardlab", appauthor=False),
+        runs_dir=Path(".guardlab"),
+        keep_runs="on-failure",
+        step_timeout=60.0,
+    )
+
+
+def test_the_environment_is_read():
+    settings = Settings.from_environment({"OPENCODE_TEST_BINARY": "oc", "GUARDLAB_CACHE": "kept"})
+    assert (settings.binary_env, settings.cache_dir) == ("oc", Path("kept"))
+
+
+def test_an_empty_variable_counts_as_absent():
+    assert Settings.from_environment({"OPENCODE_TEST_BINARY": "", "GUARDLAB_CACHE": ""}) == Settings()
+
+
+def test_an_override_wins_and_none_is_not_given():
+    settings = Settings.from_environment({"GUARDLAB_CACHE": "kept"}, cache_dir=Path("other"), version=None, binary="oc")
+    assert settings == Settings(cache_dir=Path("other"), binary="oc")
+
+
+def test_an_unknown_override_is_an_error():
+    with pytest.raises(TypeError, match="verison"):
+        Settings.from_environment({}, verison="1.18.3")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"keep_runs": "sometimes"}, "keep-runs is 'sometimes'; wanted one of: on-failure, always, never"),
+        ({"step_timeout": 0}, "the step timeout is 0 s; wanted more than 0 s"),
+        ({"step_timeout": float("nan")}, "the step timeout is nan s; wanted more than 0 s"),
+    ],
+)
+def test_bad_values(values, text):
+    with pytest.raises(SetupError) as caught:
+        Settings(**values)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(SetupError, "setup"), (NotLoadedError, "not loaded"), (DeadlineError, "deadline"), (CrashError, "crash")],
+)
+def test_errors_know_their_kind(error, kind):
+    raised = error("what", "do this")
+    assert isinstance(raised, GuardlabError)
+    assert (raised.kind, raised.message, raised.hint, str(raised)) == (kind, "what", "do this", "what\ndo this")
+
+
+def test_an_error_without_a_hint_is_one_line():
+    assert str(SetupError("what")) == "what"
