@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,7 +89,7 @@ class Record:
 class Timeline:
     """The live, append-only record; safe for the threads that report into it.
 
-    Every wait has a deadline, ends early when a reporter failed (`fail`), and its error carries what was pending.
+    Every wait has a deadline, ends early when a reporter failed (`fail`), and its error says what was pending.
     """
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class Timeline:
     def wait(self, ready: Callable[[], bool], seconds: float, pending: Callable[[], str]) -> None:
         """Return once `ready()` holds; it is asked again after every entry and at least every 50 ms.
 
-        Raises DeadlineError after `seconds` with `pending()` and the last entries as evidence, or what `fail` brought.
+        Raises DeadlineError after `seconds` with `pending()`, or what `fail` brought.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -162,7 +162,7 @@ class Timeline:
                 return
             left = deadline - time.monotonic()
             if left <= 0:
-                raise DeadlineError(f"after {seconds:g} s still waiting for: {pending()}", evidence=self.tail())
+                raise DeadlineError(f"after {seconds:g} s still waiting for: {pending()}")
             with self._changed:
                 self._changed.wait(min(left, 0.05))
 
@@ -172,9 +172,23 @@ class Timeline:
             return tuple(self._entries[-count:])
 
     def freeze(self, sessions: Mapping[str, str], facts: Mapping[str, Any]) -> Record:
-        """Make the frozen record. The clock's zero is the first prompt, else the first entry."""
-        entries = self.entries
+        """Make the frozen record. The clock's zero is the first prompt, else the first entry.
+
+        Entries arrive later than they happened, by up to some 50 ms (opencode-facts.md C); the record has them in the
+        order of their times, each reporter's own order kept, and numbers them anew.
+        """
+        entries = tuple(replace(entry, seq=number) for number, entry in enumerate(_by_time(self.entries), 1))
         return Record(entries, dict(sessions), first_prompt(entries), dict(facts))
+
+
+def _by_time(entries: Iterable[Entry]) -> list[Entry]:
+    """Sort by time. A better handshake can place a reporter's later entry before its earlier one; its order wins."""
+    latest: dict[Source, float] = {}
+    timed = []
+    for entry in entries:
+        at = latest[entry.source] = max(entry.at, latest.get(entry.source, entry.at))
+        timed.append((at, entry.seq, entry))
+    return [entry for _, _, entry in sorted(timed, key=lambda one: one[:2])]
 
 
 def first_prompt(entries: Iterable[Entry]) -> float:

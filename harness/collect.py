@@ -1,0 +1,137 @@
+"""Turns a *.scenario.yaml into one pytest item and plays it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakemodel.loading import SourceError
+
+from harness.errors import GuardlabError
+from harness.lab import Lab
+from harness.opencode.binary import Binary, resolve
+from harness.report.artifacts import keep
+from harness.report.run import Run
+from harness.scenario.loader import load
+from harness.scenario.model import Scenario
+from harness.settings import Settings
+
+__all__ = ["ScenarioFile", "ScenarioItem", "describe_binary"]
+
+BINARY = pytest.StashKey[Binary]()
+LAB = pytest.StashKey[Lab]()
+
+
+class ScenarioFailed(Exception):  # noqa: N818 - pytest shows the name
+    """A scenario that did not pass; its text is the report."""
+
+
+class ScenarioFile(pytest.File):
+    """One scenario file."""
+
+    def collect(self) -> Iterable[ScenarioItem]:
+        """Read the file; a mistake in it is a collection error with its place."""
+        shown = _shown(self.path, self.config)
+        scenario = load(self.path, shown_as=shown)
+        yield ScenarioItem.from_parent(self, name=scenario.name, scenario=scenario)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show a mistake in the file without a traceback."""
+        if isinstance(excinfo.value, SourceError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class ScenarioItem(pytest.Item):
+    """One scenario; its clauses, guards, tags and corpus row are keywords (`-k INF-21`)."""
+
+    def __init__(self, *, scenario: Scenario, **given: Any) -> None:
+        """Keep the scenario."""
+        super().__init__(**given)
+        self.scenario = scenario
+        self.add_marker("scenario")
+        for word in _keywords(scenario):
+            self.extra_keyword_matches.add(word)
+        for tag in scenario.head.tags:
+            if tag in ("incident", "healthy"):
+                self.add_marker(tag)
+
+    def runtest(self) -> None:
+        """Play it; raise its report when it does not pass."""
+        run = lab_of(self.config).play(self.scenario)
+        shown = _shown(self.path, self.config)
+        settings = lab_of(self.config).settings
+        kept = keep(run, settings, shown)
+        if not run.passed:
+            report = run.report(artifacts=kept, reproduce=f"pytest {shown} --keep-runs=always")
+            self.user_properties.append(("guardlab_kind", run.failures()[0].kind))
+            raise ScenarioFailed(report)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show a report as it is, and our own errors without a traceback."""
+        if isinstance(excinfo.value, ScenarioFailed | GuardlabError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Say where it stands."""
+        return self.path, 0, f"{self.scenario.name}: {self.scenario.head.title}"
+
+
+def lab_of(config: pytest.Config) -> Lab:
+    """Give this worker's lab; it is started when the first scenario runs and stopped with the session."""
+    if LAB not in config.stash:
+        lab = Lab(settings_of(config), binary=binary_of(config))
+        lab.__enter__()
+        config.stash[LAB] = lab
+        config.add_cleanup(lambda: lab.__exit__(None, None, None))
+    return config.stash[LAB]
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Read the options, the environment and the ini file."""
+    return Settings.from_environment(
+        os.environ,
+        binary=config.getoption("--opencode-binary"),
+        binary_ini=config.getini("opencode_binary") or None,
+        version=config.getoption("--opencode-version"),
+        keep_runs=config.getoption("--keep-runs"),
+        step_timeout=config.getoption("--step-timeout"),
+        runs_dir=config.rootpath / ".guardlab",
+    )
+
+
+def binary_of(config: pytest.Config) -> Binary:
+    """Find OpenCode once."""
+    if BINARY not in config.stash:
+        config.stash[BINARY] = resolve(settings_of(config))
+    return config.stash[BINARY]
+
+
+def describe_binary(config: pytest.Config) -> str:
+    """Say which OpenCode is used and why. Raises UsageError when there is none: no scenario could run."""
+    try:
+        binary = binary_of(config)
+    except GuardlabError as error:
+        raise pytest.UsageError(str(error)) from error
+    return f"opencode: {binary.version} ({binary.path}, {binary.why})"
+
+
+def _keywords(scenario: Scenario) -> Iterator[str]:
+    yield from scenario.head.proves
+    yield from scenario.head.tags
+    yield from (guard.name for guard in scenario.guards)
+    source = scenario.head.source
+    if isinstance(source, dict) and "row" in source:
+        yield str(source["row"])
+
+
+def _shown(path: Path, config: pytest.Config) -> str:
+    """Name a file as the user typed it: relative to where pytest was started."""
+    base = config.invocation_params.dir
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+
+

@@ -1,0 +1,105 @@
+"""The checks on every run: what no scenario has to ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from harness.errors import Kind
+from harness.timeline import Record
+
+__all__ = ["INVARIANTS", "Broken", "broken"]
+
+
+class Broken:
+    """One invariant that does not hold.
+
+    Fields: `name` as `allow` says it, `kind` of the report, `message` what was found, `evidence` entry positions,
+    `reply` (session, 1-based reply) where the script is meant.
+    """
+
+    def __init__(self, name: str, message: str, evidence: tuple[int, ...] = (), *, kind: Kind = "invariant", reply: tuple[str, int] | None = None) -> None:
+        """Build one."""
+        self.name = name
+        self.kind: Kind = kind
+        self.message = message
+        self.evidence = evidence
+        self.reply = reply
+
+
+def broken(record: Record, allowed: tuple[str, ...] = ()) -> list[Broken]:
+    """Give what does not hold in a run, except for what the scenario allows by name."""
+    return [found for name, check in INVARIANTS.items() if name not in allowed for found in check(record)]
+
+
+def _unscripted(record: Record) -> Iterator[Broken]:
+    """Every request has its reply; OpenCode tries an unscripted one again, so the first tells all."""
+    for entry in record.of("exchange.unscripted")[:1]:
+        yield Broken("unscripted", f"unscripted request (exchange {entry.data['number']}): {entry.data['reason']}", (entry.seq,), kind="script")
+
+
+def _unused(record: Record) -> Iterator[Broken]:
+    """Every required reply is used; after an unscripted request the rest of the script has no chance to be."""
+    if record.of("exchange.unscripted"):
+        return
+    for unused in record.facts.get("unused", ()):
+        what = f"reply {unused['reply']} of session {unused['session']} was used {unused['used']} of {unused['wanted']} times"
+        yield Broken("unused", what, kind="script", reply=(unused["session"], unused["reply"]))
+
+
+def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
+    def check(record: Record) -> Iterator[Broken]:
+        for entry in record.of("exchange.invalid"):
+            if entry.data.get("invariant", "orphan_tool_result") == name:
+                yield Broken(name, f"exchange {entry.data['number']}: {entry.data['reason']}", (entry.seq,))
+
+    return check
+
+
+def _session_error(record: Record) -> Iterator[Broken]:
+    """An error of a session that nobody caused: aborts are wanted, and a scripted fault or an unscripted request explains one."""
+    explained = any(e.data.get("ended_by") == "fault" or (e.data.get("status") or 0) >= 400 for e in record.of("exchange.closed"))
+    for entry in record.of("session.error"):
+        error = entry.data.get("error") or {}
+        if error.get("name") != "MessageAbortedError" and not explained:
+            yield Broken("session_error", f"unexpected session.error: {_short(error)}", (entry.seq,))
+
+
+def _short(error: Mapping[str, object]) -> str:
+    data = error.get("data")
+    return f"{error.get('name')}: {data.get('message') if isinstance(data, dict) else data}"
+
+
+def _error_log(record: Record) -> Iterator[Broken]:
+    for line in record.facts.get("error_lines", ()):
+        yield Broken("error_log", f"OpenCode logged an error: {line}")
+
+
+def _egress(record: Record) -> Iterator[Broken]:
+    for attempt in record.facts.get("egress", ()):
+        yield Broken("egress", f"a request tried to leave the machine: {attempt}; nothing may be fetched during a run")
+
+
+def _survivor(record: Record) -> Iterator[Broken]:
+    for line in record.facts.get("survivors", ()):
+        yield Broken("survivor", f"a process outlived the run and was killed: {line}")
+
+
+def _exit(record: Record) -> Iterator[Broken]:
+    for entry in record.of("exit"):
+        if not entry.data.get("expected"):
+            yield Broken("exit", f"OpenCode ended by itself with exit code {entry.data.get('code')}", (entry.seq,), kind="crash")
+
+
+INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
+    "unscripted": _unscripted,
+    "unused": _unused,
+    "orphan_tool_result": _invalid("orphan_tool_result"),
+    "unanswered_call": _invalid("unanswered_call"),
+    "no_tools": _invalid("no_tools"),
+    "session_error": _session_error,
+    "error_log": _error_log,
+    "egress": _egress,
+    "survivor": _survivor,
+    "exit": _exit,
+}
+

@@ -1,0 +1,89 @@
+"""The Python API: a lab plays scenarios against the real OpenCode, with or without pytest."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fakemodel.server import FakeModel
+
+from harness import runner
+from harness.opencode.binary import Binary, resolve, ripgrep
+from harness.opencode.egress import EgressTrap
+from harness.opencode.pool import Pool
+from harness.probe.control import Control
+from harness.process.supervisor import Supervisor
+from harness.report.run import Run
+from harness.scenario.loader import load
+from harness.scenario.model import Scenario
+from harness.scene import Tools
+from harness.settings import Settings
+
+__all__ = ["TAG_PREFIX", "Lab"]
+
+TAG_PREFIX = "guardlab-"
+
+
+class Lab:
+    """Everything that scenarios share: the binary, the fake model, the warm server; one for a worker, used as a context.
+
+    >>> with Lab() as lab:                                       # doctest: +SKIP
+    ...     run = lab.play("scenarios/infinity/third-call.scenario.yaml")
+    ...     assert run.passed, run.report()
+    """
+
+    def __init__(self, settings: Settings | None = None, *, binary: Binary | None = None, tag: str | None = None) -> None:
+        """Start nothing yet. `binary` spares a second look for it; `tag` marks the processes of this lab."""
+        self.settings = settings or Settings.from_environment(os.environ)
+        self.tag = tag or TAG_PREFIX + secrets.token_hex(6)
+        self._binary = binary
+        self._undo = ExitStack()
+        self._numbers = itertools.count(1)
+
+    def __enter__(self) -> Self:
+        """Find the programs and open the listeners. Raises SetupError when a program is missing."""
+        with ExitStack() as undo:
+            self.binary = self._binary or resolve(self.settings)
+            rg = ripgrep(self.settings)
+            # The real path: OpenCode names a workspace by it, and macOS's temporary folder is a link.
+            self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
+            undo.callback(shutil.rmtree, self.root, ignore_errors=True)
+            self.supervisor = Supervisor(self.tag)
+            undo.enter_context(self.supervisor)
+            self.egress = undo.enter_context(EgressTrap())
+            model = undo.enter_context(FakeModel())
+            control = Control()
+            control.start()
+            undo.callback(control.stop)
+            self.tools = Tools(model, control)
+            self.pool = Pool(self.binary, rg, self.root, self.egress.url, self.supervisor)
+            undo.callback(self.pool.stop)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Stop everything, in reverse order."""
+        self._undo.close()
+
+    def play(self, scenario: Scenario | Path | str, *, hold: Callable[[], None] | None = None) -> Run:
+        """Play one scenario and judge it. `hold` is called while OpenCode is still up.
+
+        Raises SourceError for a file that is no scenario; everything else that goes wrong is in the run.
+        """
+        if not isinstance(scenario, Scenario):
+            scenario = load(Path(scenario))
+        folder = self.root / f"run-{next(self._numbers)}"
+        folder.mkdir()
+        try:
+            return runner.play(scenario, self, folder, hold)
+        finally:
+            if self.settings.keep_runs != "always":
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,87 @@
+"""A typed client of OpenCode's HTTP API, for one workspace of one server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from harness.errors import CrashError
+
+__all__ = ["PROMPT_AGENT", "Driver"]
+
+PROMPT_AGENT = "build"
+CALL_SECONDS = 60.0
+
+
+class Driver:
+    """Calls of the scenario's steps. Routes and shapes: opencode-facts.md B, D, E, G; OpenCode serves them at GET /doc.
+
+    Every call names the workspace by the header `x-opencode-directory`, so that one server serves many of them.
+    Raises CrashError when OpenCode does not answer or answers with an error; its message names the call and the answer.
+    """
+
+    def __init__(self, address: str, password: str, directory: str) -> None:
+        """Open a connection pool of its own; `close` ends it."""
+        self._client = httpx.Client(
+            base_url=address,
+            auth=("opencode", password),
+            headers={"x-opencode-directory": directory},
+            timeout=CALL_SECONDS,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def create_session(self, title: str, parent: str | None = None) -> str:
+        """Create a session and return its id. A title of its own suppresses OpenCode's title request."""
+        body = {"title": title, **({"parentID": parent} if parent else {})}
+        return str(self._call("POST", "/session", body)["id"])
+
+    def delete_session(self, session: str) -> None:
+        """Delete a session and its messages."""
+        self._call("DELETE", f"/session/{session}")
+
+    def send(self, session: str, text: str) -> None:
+        """Hand a prompt over; returns when OpenCode accepted it, long before the answer."""
+        body = {"agent": PROMPT_AGENT, "parts": [{"type": "text", "text": text}]}
+        self._call("POST", f"/session/{session}/prompt_async", body)
+
+    def abort(self, session: str) -> None:
+        """Stop the session's turn, as a user does."""
+        self._call("POST", f"/session/{session}/abort")
+
+    def status(self) -> dict[str, Any]:
+        """Give the sessions of this workspace that are not idle, with their status."""
+        return dict(self._call("GET", "/session/status"))
+
+    def messages(self, session: str) -> list[dict[str, Any]]:
+        """Give a session's stored messages: `{info, parts}` each."""
+        return list(self._call("GET", f"/session/{session}/message"))
+
+    def permissions(self) -> list[dict[str, Any]]:
+        """Give the permission requests that wait for an answer."""
+        return list(self._call("GET", "/permission"))
+
+    def reply(self, request: str, answer: str, message: str | None = None) -> None:
+        """Answer a permission request with once, always or reject."""
+        self._call("POST", f"/permission/{request}/reply", {"reply": answer, **({"message": message} if message else {})})
+
+    def summarize(self, session: str, provider: str, model: str) -> None:
+        """Compact a session."""
+        self._call("POST", f"/session/{session}/summarize", {"providerID": provider, "modelID": model})
+
+    def dispose(self) -> None:
+        """End this workspace's instance: its plugins are disposed, the next call boots a new one."""
+        self._call("POST", "/instance/dispose")
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        try:
+            answer = self._client.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise CrashError(f"OpenCode did not answer {method} {path}: {type(error).__name__} {error}") from error
+        if answer.is_error:
+            raise CrashError(f"OpenCode answered {method} {path} with {answer.status_code}: {answer.text[:500]}")
+        return answer.json() if answer.content else None

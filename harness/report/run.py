@@ -1,0 +1,90 @@
+"""The outcome of one scenario, and its report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fakemodel.loading import Span
+
+from harness.errors import GuardlabError, NotLoadedError
+from harness.expectations.base import Verdict
+from harness.invariants import Broken
+from harness.report.failure import Failure, render
+from harness.scenario.model import Check, Scenario
+from harness.timeline import Record
+
+__all__ = ["Run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came out.
+
+    Fields: `record` what was seen; `error` what ended the run early, if anything; `broken` invariants; `verdicts` one for
+    each expectation, in file order; `seconds` it took.
+    """
+
+    scenario: Scenario
+    record: Record
+    error: GuardlabError | None
+    broken: tuple[Broken, ...]
+    verdicts: tuple[tuple[Check, Verdict], ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run ended well, every invariant holds and every expectation passed; unknown is no pass."""
+        return not self.error and not self.broken and all(verdict.status == "pass" for _, verdict in self.verdicts)
+
+    def failures(
+        self, *, file: str | None = None, artifacts: str | None = None, reproduce: str | None = None
+    ) -> list[Failure]:
+        """List what went wrong: what ended the run, then invariants, then expectations, each with its place in the file."""
+        shown = file or self.scenario.document.file
+        common: dict[str, Any] = {"file": shown, "record": self.record, "artifacts": artifacts, "reproduce": reproduce}
+        found = []
+        if self.error:
+            span = self._error_place()
+            found.append(
+                Failure(kind=self.error.kind, span=span, key=self.error.kind, problem=str(self.error), **common)
+            )
+        for one in self.broken:
+            found.append(
+                Failure(
+                    kind=one.kind,
+                    span=self._reply_place(one),
+                    key=one.name,
+                    problem=one.message,
+                    evidence=one.evidence,
+                    **common,
+                )
+            )
+        for check, verdict in self.verdicts:
+            if verdict.status != "pass":
+                kind = check.expectation.kind
+                found.append(Failure(kind="expectation", span=check.span, key=kind, problem=verdict, **common))
+        return found
+
+    def report(self, **places: str | None) -> str:
+        """Give the text of everything that went wrong; empty when nothing did. `places` as `failures` takes them."""
+        failures = self.failures(**places)
+        return render(failures) if failures else ""
+
+    def _error_place(self) -> Span | None:
+        """A guard that is not loaded is named under `guard`, a step that did not end under `steps`."""
+        document = self.scenario.document
+        if isinstance(self.error, NotLoadedError):
+            return document.key_spans.get(("guard",))
+        steps = self.record.of("step")
+        done = max((entry.data["step"] for entry in steps), default=0)
+        if self.record.entries and done < len(self.scenario.steps):
+            return self.scenario.steps[done].span
+        return None
+
+    def _reply_place(self, one: Broken) -> Span | None:
+        if one.reply is None:
+            return None
+        session, number = one.reply
+        script = self.scenario.script.sessions.get(session)
+        return script.replies[number - 1].span if script else None

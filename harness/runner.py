@@ -1,0 +1,92 @@
+"""The story of one scenario, top to bottom: set the scene, prove the guard, do the steps, freeze, judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import GuardlabError, NotLoadedError
+from harness.invariants import broken
+from harness.loaded import check_loaded
+from harness.report.run import Run
+from harness.scenario.model import Scenario
+from harness.scene import Scene, opened
+from harness.steps import do, settle
+from harness.timeline import Record, Timeline
+
+if TYPE_CHECKING:
+    from harness.lab import Lab
+
+__all__ = ["judge", "play"]
+
+def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | None = None) -> Run:
+    """Play one scenario in `folder` and judge what was seen."""
+    began = time.monotonic()
+    timeline = Timeline()
+    facts: dict[str, Any] = {"version": lab.binary.version, "allow": list(scenario.head.allow)}
+    sessions: dict[str, str] = {}
+    error: GuardlabError | None = None
+    attempts = len(lab.egress.attempts)
+    options = scenario.head.opencode
+    try:
+        with (
+            lab.pool.lend(alone=scenario.isolated, environment=options.env) as server,
+            opened(scenario, folder, server, lab.tools, timeline) as scene,
+        ):
+            sessions = scene.sessions
+            try:
+                _perform(scene, lab)
+                if hold:
+                    hold()
+            finally:
+                facts |= scene.facts()
+                _leave(scene, lab)
+    except GuardlabError as problem:
+        error = problem
+    facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
+    record = timeline.freeze(sessions, facts)
+    return judge(scenario, record, error=error, seconds=time.monotonic() - began)
+
+
+def judge(scenario: Scenario, record: Record, *, error: GuardlabError | None = None, seconds: float = 0.0) -> Run:
+    """Judge a record, live or saved: the run's own error first, then the invariants, then what the scenario expects."""
+    if isinstance(error, NotLoadedError):
+        return Run(scenario, record, error, (), (), seconds)
+    verdicts = tuple((check, check.expectation.judge(record)) for check in scenario.checks)
+    return Run(scenario, record, error, tuple(broken(record, scenario.head.allow)), verdicts, seconds)
+
+
+def _perform(scene: Scene, lab: Lab) -> None:
+    limit = scene.scenario.head.step_timeout or lab.settings.step_timeout
+    scene.session("main")
+    check_loaded(scene)
+    for step in scene.scenario.steps:
+        do(scene, step, limit)
+        if scene.activity.unscripted:
+            return
+    if not (scene.ended or _settled_last(scene)):
+        settle(scene, limit)
+    scene.tools.control.flush()
+    check_loaded(scene)
+
+
+def _settled_last(scene: Scene) -> bool:
+    last = scene.scenario.steps[-1]
+    return last.kind == "prompt" or (last.kind == "wait_for" and last.value.settled)
+
+
+def _leave(scene: Scene, lab: Lab) -> None:
+    """Leave the server clean for the next scenario: no turn goes on, no plugin of ours lives, nothing of it is heard again."""
+    if not scene.server.alive:
+        return
+    try:
+        for gate in scene.stage.waiting_gates():
+            scene.stage.release(gate)
+        for session in scene.driver.status():
+            scene.driver.abort(session)
+        scene.driver.dispose()
+    except GuardlabError:
+        # A server that cannot be left clean is not used again; what was seen has been recorded already.
+        lab.pool.discard(scene.server)

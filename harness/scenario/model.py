@@ -1,0 +1,165 @@
+"""What a scenario file may say, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fakemodel.loading import Document, Seconds, Span
+from fakemodel.script import Script
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from harness.expectations.base import Expectation
+
+Texts = Annotated[tuple[str, ...], Field(strict=False)]  # a list in YAML; its members stay strict
+
+__all__ = ["ApiFault", "Check", "GuardUse", "Head", "OpenCode", "PathGuard", "Scenario", "Step", "Workspace"]
+
+System = Literal["posix", "linux", "macos", "windows", "wsl"]
+MAIN = "main"
+
+
+class Value(BaseModel):
+    """A frozen, strict mapping of the scenario file; unknown keys are errors."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Workspace(Value):
+    """The files that the scenario's user has: `files` are committed, `changes` are written after the commit."""
+
+    files: dict[str, str] = Field(default_factory=dict)
+    changes: dict[str, str] = Field(default_factory=dict)
+
+
+class ApiFault(Value):
+    """What the probe does to a guard's API calls of one name (`session.abort`, `session.status`, ...).
+
+    One of: `delay` (seconds before the call), `gate` (hold until the step `release`), `status` (an HTTP status of its
+    own), `hang` (never answer), `throw` (a network error), `busy` (a status answer in which no session is ever idle).
+    `first: N` spoils the first N calls, `nth: N` the Nth only. `forward: true` lets the call happen and spoils the answer.
+    """
+
+    delay: Seconds | None = None
+    gate: str | None = None
+    status: Annotated[int, Field(ge=400, le=599)] | None = None
+    hang: bool = False
+    throw: bool = False
+    busy: bool = False
+    forward: bool = False
+    first: Annotated[int, Field(ge=1)] | None = None
+    nth: Annotated[int, Field(ge=1)] | None = None
+
+
+class OpenCode(Value):
+    """How OpenCode runs: `config` is merged into opencode.json, `env` into its environment, `api` spoils guards' calls."""
+
+    config: dict[str, Any] = Field(default_factory=dict)
+    env: dict[str, str] = Field(default_factory=dict)
+    api: dict[str, ApiFault] = Field(default_factory=dict)
+    via: Literal["serve", "run"] = "serve"
+
+
+class PathGuard(Value):
+    """A guard by its path, as its user loads it: `marker` is the text by which it speaks to the model."""
+
+    path: str
+    options: dict[str, Any] | None = None
+    marker: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardUse:
+    """One guard of the scenario.
+
+    Fields: `name` as expectations call it; `options` OpenCode hands to it; `path` for a guard that is not ours (relative
+    to the scenario file); `marker` the text by which it speaks to the model, None when unknown.
+    """
+
+    name: str
+    options: dict[str, Any] | None = None
+    path: Path | None = None
+    marker: str | None = None
+
+
+def _format(value: int) -> int:
+    if value != 1:
+        raise ValueError(f"wanted format 1, got {value}; this guardlab reads format 1 only")
+    return value
+
+
+class Head(Value):
+    """The keys of a scenario file as pydantic checks them; lists of one-key mappings are looked at one by one later."""
+
+    format: Annotated[int, AfterValidator(_format)]
+    title: Annotated[str, Field(min_length=1)]
+    proves: Texts = ()
+    guard: Any = None
+    workspace: Workspace = Workspace()
+    opencode: OpenCode = OpenCode()
+    script: Any
+    steps: list[Any] = Field(min_length=1)
+    expect: list[Any] = Field(default_factory=list)
+    isolation: Literal["shared", "process"] = "shared"
+    allow: Texts = ()
+    quiet: Seconds | None = None
+    step_timeout: Seconds | None = None
+    systems: Annotated[tuple[System, ...], Field(strict=False)] = ()
+    tags: Texts = ()
+    source: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a scenario.
+
+    Fields: `kind` its key; `session` the session that it is about; `value` what the key holds (text, a matcher's
+    `Expectation`, a mapping, or nothing); `index` from 0; `span` where it stands.
+    """
+
+    kind: str
+    index: int
+    span: Span
+    session: str = MAIN
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line under `expect`, with its place."""
+
+    index: int
+    span: Span
+    expectation: Expectation
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One scenario file, read whole. `name` is its path without the suffix, in the project's own words of a test id."""
+
+    path: Path
+    name: str
+    head: Head
+    guards: tuple[GuardUse, ...]
+    script: Script
+    steps: tuple[Step, ...]
+    checks: tuple[Check, ...]
+    document: Document
+
+    @property
+    def claims_absence(self) -> bool:
+        """Whether a check passes because something was not seen: such a run is over after a full second of quiet."""
+        return any(check.expectation.claims_absence() for check in self.checks)
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the run wants an OpenCode process of its own: asked for, a moved clock, an environment, `run` or a kill."""
+        return (
+            self.head.isolation == "process"
+            or self.head.opencode.via == "run"
+            or bool(self.head.opencode.env)
+            or any(step.kind in ("kill", "restart") for step in self.steps)
+            or any(reply.elapsed for one in self.script.sessions.values() for reply in one.replies)
+        )

@@ -1,0 +1,238 @@
+"""Where one scenario plays: its workspace, guards, script and reporters on a lent server, and the timeline they fill."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fakemodel.exchange import Event as ModelEvent
+from fakemodel.server import FakeModel
+from fakemodel.stage import Stage
+
+from harness.activity import Activity
+from harness.guards import Installed, install
+from harness.opencode.config import config_of
+from harness.opencode.driver import Driver
+from harness.opencode.server import Server
+from harness.opencode.shell import RecordingShell
+from harness.opencode.workspace import Workspace
+from harness.probe.control import Control, ProbeEntry
+from harness.scenario.model import Scenario
+from harness.timeline import Lane, Record, Timeline
+
+__all__ = ["Scene", "Tools", "opened"]
+
+PROBE = Path(str(files("harness.probe"))) / "probe.mjs"
+GUARD_KINDS = frozenset(("loaded", "api.request", "api.response", "api.gate", "api.hung", "timer.open", "timer.closed"))
+CLIP = 2000
+SMALL_FILE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a worker shares between its scenarios."""
+
+    model: FakeModel
+    control: Control
+
+
+@dataclass
+class Scene:
+    """One scenario's place and its live state.
+
+    Fields: `folder` its private folder; `server`, `driver` OpenCode; `stage` the fake model's generation; `timeline`;
+    `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name; `ended` OpenCode was killed
+    by a step.
+    """
+
+    scenario: Scenario
+    folder: Path
+    server: Server
+    workspace: Workspace
+    shell: RecordingShell
+    guards: tuple[Installed, ...]
+    tools: Tools
+    timeline: Timeline
+    stage: Stage = field(init=False)
+    driver: Driver = field(init=False)
+    activity: Activity = field(default_factory=Activity)
+    sessions: dict[str, str] = field(default_factory=dict)
+    base: Mapping[str, str] = field(default_factory=dict)
+    log_start: int = 0
+    ended: bool = False
+    _seen: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def directory(self) -> str:
+        """The workspace as OpenCode names it."""
+        return str(self.workspace.root)
+
+    def pending(self) -> list[str]:
+        """Bring `activity` up to date and name what is open."""
+        with self._lock:
+            for entry in self.timeline.since(self._seen):
+                self.activity.take(entry)
+                self._seen = entry.seq
+            return list(self.activity.pending())
+
+    def session(self, name: str) -> str:
+        """Give the session of that name; it is created, with a title of its own, when it is first used."""
+        for known, called in self.sessions.items():
+            if called == name:
+                return known
+        session = self.driver.create_session(f"guardlab {name}")
+        self.sessions[session] = name
+        self.stage.bind(session, name)
+        return session
+
+    def connect(self) -> None:
+        """Let the server's events reach the timeline and give the driver its address; again after a restart."""
+        self.server.events.watch(self.directory, self._event)
+        self.driver = self.server.driver(self.workspace.root)
+
+    def disconnect(self) -> None:
+        """Stop what `connect` began."""
+        if self.server.alive:
+            self.server.events.watch(self.directory, None)
+        self.driver.close()
+
+    def snapshot(self) -> Record:
+        """Freeze what has been seen so far, for a step that waits for an expectation."""
+        return self.timeline.freeze(self.sessions, self.standing_facts())
+
+    def standing_facts(self) -> dict[str, Any]:
+        """Give the facts that hold from the start of the run."""
+        guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.guards]
+        return {"guards": guards, "version": self.server.binary.version, "workspace": self.directory, "base": dict(self.base)}
+
+    def facts(self) -> dict[str, Any]:
+        """Give everything that the run knows beside its entries; called once, when the steps are over."""
+        self._shell_entries()
+        unused = [
+            {"session": u.session, "reply": u.reply, "used": u.used, "wanted": u.wanted, "line": u.span.line, "column": u.span.column}
+            for u in self.stage.unused()
+            if u.span
+        ]
+        contents = {name: text for name in self.workspace.contents() if (text := _small(self.workspace.root / name)) is not None}
+        log = self.log_lines()
+        return self.standing_facts() | {
+            "unused": unused, "files": self.workspace.contents(), "contents": contents, "log": log,
+            "error_lines": [line for line in log if "level=ERROR" in line],
+        }  # fmt: skip
+
+    def log_lines(self) -> list[str]:
+        """Give what OpenCode has logged since the scenario began."""
+        if not self.server.home.log.exists():
+            return []
+        with self.server.home.log.open("rb") as file:
+            file.seek(self.log_start)
+            return file.read().decode("utf-8", errors="replace").splitlines()
+
+    # -- reporters: each is called in a thread of its own and only adds entries
+
+    def _event(self, kind: str, properties: dict[str, Any]) -> None:
+        session = properties.get("sessionID") or (properties.get("info") or {}).get("sessionID")
+        session = session or (properties.get("part") or {}).get("sessionID")
+        self.timeline.add("opencode", kind, "events", session=session, data=properties)
+
+    def probe(self, said: ProbeEntry) -> None:
+        """Take an entry of the probe."""
+        lane: Lane = "guard" if said.kind in GUARD_KINDS else "opencode"
+        self.timeline.add(lane, said.kind, "probe", session=said.session, data=said.data, at=said.at, error=said.error)
+
+    def exchange(self, event: ModelEvent) -> None:
+        """Take an event of the fake model; a reply's `elapsed` moves OpenCode's clock before the reply is sent."""
+        exchange = event.exchange
+        if event.kind == "received":
+            if exchange.kind == "child" and exchange.session and exchange.session_id:
+                self.sessions.setdefault(exchange.session_id, exchange.session)
+            seconds = event.detail.get("elapsed")
+            if seconds:
+                self.tools.control.move_clock(self.directory, float(seconds))
+        data = _exchange_data(event)
+        self.timeline.add("model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at)
+
+    def _shell_entries(self) -> None:
+        """Add what the recording shell wrote, placed on the run's clock."""
+        offset = time.monotonic() - time.time()
+        for record in self.shell.records():
+            data = {"folder": record.folder, "command": record.command, "call": record.call}
+            self.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=0.005)
+
+
+def _small(path: Path) -> str | None:
+    """Give a file's text, None for a large or binary one."""
+    if path.stat().st_size > SMALL_FILE:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _exchange_data(event: ModelEvent) -> dict[str, Any]:
+    exchange = event.exchange
+    data: dict[str, Any] = {
+        "number": exchange.number, "session": exchange.session, "kind": exchange.kind, "reply": exchange.reply, "use": exchange.use,
+        **{key: value for key, value in event.detail.items() if value is not None},
+    }  # fmt: skip
+    if event.kind == "received":
+        data |= {"protocol": exchange.protocol, **_said(exchange.request)}
+    if event.kind == "closed":
+        ms = (event.at - exchange.received_at) * 1000
+        data |= {
+            "status": exchange.status, "ended_by": exchange.ended_by, "chunks_sent": exchange.chunks_sent,
+            "chunks_scripted": exchange.chunks_scripted, "repeats": exchange.repeats, "text_sent": exchange.text_sent,
+            "stop_lag": exchange.stop_lag, "part": exchange.part, "ms": round(ms, 3),
+        }  # fmt: skip
+    return data
+
+
+def _said(request: Any) -> dict[str, Any]:
+    """Give what is new in a request: its last message, and the tool results since the last answer of the model."""
+    messages = request.messages
+    last = messages[-1] if messages else None
+    results = [{"call_id": r.call_id, "text": r.text} for message in request.tail for r in message.results]
+    return {"last_role": last.role if last else None, "last_text": last.text[:CLIP] if last else "", "results": results}
+
+
+def _config(scene: Scene) -> dict[str, Any]:
+    options = scene.scenario.head.opencode
+    control = scene.tools.control
+    api = {call: fault.model_dump(exclude_none=True) for call, fault in options.api.items()}
+    roots = [str(guard.root) for guard in scene.guards]
+    probe = [PROBE.as_uri(), {"control": control.address, "token": control.token, "roots": roots, "api": api}]
+    return config_of(
+        base_url=scene.stage.base_url("openai_chat"), shell=scene.shell.path, probe=probe, guards=scene.guards, extra=options.config
+    )
+
+
+@contextmanager
+def opened(scenario: Scenario, folder: Path, server: Server, tools: Tools, timeline: Timeline) -> Iterator[Scene]:
+    """Set the scene: workspace, shell, guards, script, reporters. Everything is undone in reverse order afterwards."""
+    head = scenario.head
+    with ExitStack() as undo:
+        workspace = Workspace.create(
+            folder / "workspace", head.workspace.files, head.workspace.changes, home=server.home, version=server.binary.version
+        )
+        shell = RecordingShell.create(folder / "shell", server.home.shell)
+        guards = tuple(install(use, folder / f"guard-{n}", workspace.root) for n, use in enumerate(scenario.guards, 1))
+        scene = Scene(scenario, folder, server, workspace, shell, guards, tools, timeline, base=workspace.contents())
+        markers = tuple(guard.marker for guard in guards if guard.marker)
+        scene.stage = tools.model.open(scenario.script, scene.exchange, markers=markers)
+        undo.callback(scene.stage.close)
+        workspace.write_config(_config(scene))
+        tools.control.watch(scene.directory, scene.probe)
+        undo.callback(tools.control.watch, scene.directory, None)
+        scene.log_start = server.home.log.stat().st_size if server.home.log.exists() else 0
+        scene.connect()
+        undo.callback(scene.disconnect)
+        yield scene
+

@@ -1,0 +1,178 @@
+"""Does the steps of a scenario: each returns when what it names has happened, or fails with what was still open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from harness.errors import CrashError
+from harness.scenario.model import Step
+from harness.scenario.steps import ApiCall, PermissionReply, WaitFor
+from harness.scene import Scene
+from harness.timeline import Entry
+
+__all__ = ["QUIET", "QUIET_FOR_ABSENCE", "do", "settle"]
+
+QUIET = 0.3
+QUIET_FOR_ABSENCE = 1.0
+# Nothing is open, yet a required reply was not used: only something that nobody sees (a timer of another library) could
+# still use it. Waiting out the whole deadline for that would make every wrong script slow.
+STALL = 3.0
+BUSY_LOOK = 1.0
+
+def do(scene: Scene, step: Step, seconds: float) -> None:
+    """Do one step within `seconds`.
+
+    Raises DeadlineError with what was open, CrashError when OpenCode does not answer or is gone.
+    """
+    DOING[step.kind](scene, step, seconds)
+    scene.timeline.add("user", "step", "runner", data={"step": step.index + 1, "kind": step.kind})
+
+def settle(scene: Scene, seconds: float) -> None:
+    """Wait until the run is settled (DESIGN.md), or until it can no longer get there.
+
+    It ends early, without an error, at an unscripted request and when nothing is open but a required reply stays
+    unused: the invariants tell both. Raises DeadlineError with every open part otherwise.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        scene.timeline.wait(lambda: _still(scene), max(0.0, until - time.monotonic()), lambda: _open_parts(scene))
+        before = scene.timeline.last
+        if scene.activity.unscripted:
+            return
+        scene.tools.control.flush()
+        if scene.timeline.last is before and not _busy_sessions(scene):
+            scene.timeline.add("user", "settled", "runner")
+            return
+
+def _busy_sessions(scene: Scene) -> bool:
+    """Ask OpenCode itself, once: the probe saw every session become idle, and this must agree."""
+    return scene.server.alive and bool(scene.driver.status())
+
+def _still(scene: Scene) -> bool:
+    """Whether nothing is open and nothing was heard for long enough."""
+    pending = scene.pending()
+    if scene.activity.unscripted:
+        return True
+    if not scene.server.alive and not scene.ended:
+        raise CrashError(f"OpenCode ended by itself with exit code {scene.server.child.returncode}; its output ends with:\n{scene.server.child.tail()}")
+    last = scene.timeline.last
+    quiet = _quiet(scene) if not scene.stage.unused() else max(STALL, _quiet(scene))
+    return not pending and (last is None or time.monotonic() - last.at >= quiet)
+
+def _quiet(scene: Scene) -> float:
+    given = scene.scenario.head.quiet
+    if given is not None:
+        return given
+    return QUIET_FOR_ABSENCE if scene.scenario.claims_absence else QUIET
+
+def _open_parts(scene: Scene) -> str:
+    unused = [f"reply {u.reply} of session {u.session} is unused ({u.used} of {u.wanted})" for u in scene.stage.unused()]
+    gates = [f"gate {name} is closed" for name in scene.stage.waiting_gates()]
+    return "; ".join([*scene.pending(), *gates, *unused]) or "silence: something is still being reported"
+
+# -- the steps
+
+def _send(scene: Scene, step: Step, _seconds: float) -> None:
+    session = scene.session(step.session)
+    scene.timeline.add("user", "prompt", "runner", session=session, data={"step": step.index + 1, "text": step.value})
+    scene.driver.send(session, step.value)
+
+def _prompt(scene: Scene, step: Step, seconds: float) -> None:
+    _send(scene, step, seconds)
+    settle(scene, seconds)
+
+def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
+    wanted: WaitFor = step.value
+    if wanted.settled:
+        settle(scene, seconds)
+    elif wanted.gate:
+        gate = wanted.gate
+        _until(scene, seconds, f"gate {gate}", lambda: _has(scene, ("exchange.gate", "api.gate"), gate=gate))
+    elif wanted.api_call:
+        _until(scene, seconds, f"{wanted.api_call.times} call(s) of {wanted.api_call.call}", lambda: _called(scene, wanted.api_call))
+    elif wanted.permission:
+        action = wanted.permission.action
+        _until(scene, seconds, f"a permission request for {action}", lambda: bool(_asked(scene, action)))
+    elif wanted.idle:
+        session = scene.session(wanted.idle)
+        _until(scene, seconds, f"session {wanted.idle} to be idle", lambda: session not in _state(scene))
+    else:
+        kind = wanted.expectation.kind
+        _until(scene, seconds, kind, lambda: wanted.expectation.judge(scene.snapshot()).status == "pass")
+
+def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -> None:
+    """Wait for something that a step names; an unscripted request ends the wait, since nothing after it means anything."""
+
+    def reached() -> bool:
+        scene.pending()
+        return scene.activity.unscripted or ready()
+
+    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {_open_parts(scene)})")
+
+def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
+    return any(e.kind in kinds and all(e.data.get(k) == v for k, v in fields.items()) for e in scene.timeline.entries)
+
+def _called(scene: Scene, wanted: ApiCall | None) -> bool:
+    seen = [e for e in scene.timeline.entries if e.kind == "api.request" and wanted and e.data["call"] == wanted.call]
+    return wanted is not None and len(seen) >= wanted.times
+
+def _state(scene: Scene) -> Mapping[str, str]:
+    scene.pending()
+    return scene.activity.status
+
+def _asked(scene: Scene, action: str | None) -> list[Entry]:
+    entries = scene.timeline.entries
+    answered = {e.data.get("requestID") for e in entries if e.kind == "permission.replied"}
+    asked = [e for e in entries if e.kind == "permission.asked" and e.data.get("id") not in answered]
+    return [e for e in asked if action is None or e.data.get("permission") == action]
+
+def _permission(scene: Scene, step: Step, seconds: float) -> None:
+    given: PermissionReply = step.value
+    _until(scene, seconds, f"a permission request for {given.action or 'anything'}", lambda: bool(_asked(scene, given.action)))
+    waiting = _asked(scene, given.action)
+    if waiting:
+        scene.driver.reply(str(waiting[0].data["id"]), given.reply, given.message)
+
+def _release(scene: Scene, step: Step, _seconds: float) -> None:
+    scene.stage.release(step.value)
+    scene.tools.control.release(scene.directory, step.value)
+
+def _abort(scene: Scene, step: Step, _seconds: float) -> None:
+    scene.driver.abort(scene.session(step.session))
+
+def _new_session(scene: Scene, step: Step, _seconds: float) -> None:
+    scene.session(step.value)
+
+def _delete_session(scene: Scene, step: Step, _seconds: float) -> None:
+    scene.driver.delete_session(scene.session(step.value))
+
+def _kill(scene: Scene, _step: Step, seconds: float) -> None:
+    scene.stage.mark_killed()
+    scene.ended = True
+    scene.server.kill()
+    scene.timeline.add("opencode", "exit", "runner", data={"expected": True})
+    scene.timeline.wait(lambda: not scene.stage.open_exchanges, seconds, lambda: "the fake model's streams to see that OpenCode is gone")
+
+def _restart(scene: Scene, step: Step, seconds: float) -> None:
+    if scene.server.alive:
+        _kill(scene, step, seconds)
+    scene.driver.close()
+    scene.server.start()
+    scene.ended = False
+    scene.connect()
+
+DOING: Mapping[str, Callable[[Scene, Step, float], None]] = {
+    "prompt": _prompt,
+    "send": _send,
+    "wait_for": _wait_for,
+    "release": _release,
+    "permission": _permission,
+    "abort": _abort,
+    "new_session": _new_session,
+    "delete_session": _delete_session,
+    "restart": _restart,
+    "kill": _kill,
+}
+
+__all__ += ["DeadlineError"]
