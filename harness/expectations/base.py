@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
 
 from harness.timeline import Record
 
@@ -76,7 +76,11 @@ def _range(value: object) -> Range:
     return Range(low, high)
 
 
-Count = Annotated[Range, BeforeValidator(_range)]
+Count = Annotated[
+    Range,
+    PlainValidator(_range),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": RANGE.pattern}]}),
+]
 """A count or a range of counts: `3`, `3..12`, `3..`, `..12`."""
 
 

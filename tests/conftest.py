@@ -1,0 +1,24 @@
+"""What every test may use: golden files, which hold texts that people read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+OUTPUT = Path(__file__).parent / "output"
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Compare a text with tests/output/NAME.txt, byte for byte; GUARDLAB_UPDATE_GOLDEN=1 writes the file instead."""
+
+    def compare(name: str, text: str) -> None:
+        path = OUTPUT / f"{name}.txt"
+        if os.environ.get("GUARDLAB_UPDATE_GOLDEN") == "1":
+            path.write_bytes(text.encode())
+        assert path.is_file(), f"{path} is missing: run once with GUARDLAB_UPDATE_GOLDEN=1 and read what it wrote"
+        assert text == path.read_bytes().decode(), f"{path} differs; GUARDLAB_UPDATE_GOLDEN=1 writes it anew"
+
+    return compare

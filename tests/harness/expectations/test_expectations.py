@@ -1,0 +1,33 @@
+"""Every expectation: what passes, what fails and how the failure reads, and that a saved record says the same."""
+
+from __future__ import annotations
+
+import cases_calls
+import cases_texts
+import pytest
+from judging import Case, read, report
+
+from harness.expectations import REGISTRY
+from harness.timeline import Record
+
+CASES: tuple[Case, ...] = (*cases_calls.CASES, *cases_texts.CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}: {case.name}")
+def test_case(case, tmp_path, golden):
+    record = case.story().record()
+    expectation = read(case.line)
+    verdict = expectation.judge(record)
+    assert verdict.status == case.status, verdict
+    record.save(tmp_path / "timeline.ndjson")
+    assert expectation.judge(Record.load(tmp_path / "timeline.ndjson")) == verdict
+    assert set(verdict.evidence) <= {entry.seq for entry in record.entries}
+    if case.status != "pass":
+        golden(f"expectation-{case.name}", report(case.line, verdict, record, tmp_path))
+
+
+@pytest.mark.parametrize("kind", REGISTRY)
+def test_every_expectation_has_a_golden_failure_and_a_pass_twin(kind):
+    mine = [case for case in CASES if case.kind == kind]
+    assert any(case.status == "pass" for case in mine)
+    assert any(case.status == "fail" and case.name.split("-")[0] == kind for case in mine)
