@@ -96,7 +96,7 @@ def _provided(name: str, package: str, version: str, settings: Settings, system:
     found = system.find(name)
     if found is None:
         raise SetupError(
-            f"there is no {name}: {trouble.message}\nand none on the PATH",
+            f"there is no {name} on the PATH, and npm gave none: {trouble.message}",
             _WAYS_OUT if name == "opencode" else "Install ripgrep, or install npm, so that guardlab can fetch it.",
         ) from None
     taken = Binary(found, _version_of(found, settings, system), f"from the PATH, because {trouble.message}")
@@ -116,7 +116,9 @@ def _installed(name: str, package: str, version: str, settings: Settings, system
         return folder / "bin" / system.executable(name)
 
     def check(folder: Path) -> None:
-        _ask_version(program(folder), system)
+        answered = _ask_version(program(folder), system)
+        if name == "opencode" and answered != exact:
+            raise SetupError(f"{package}@{exact} holds OpenCode {answered}")
 
     path = program(npm.install(package, exact, check))
     try:

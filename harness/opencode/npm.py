@@ -71,6 +71,8 @@ class Npm:
         shutil.rmtree(self.place(package, version), ignore_errors=True)
 
     def _fetch(self, package: str, version: str, place: Path, check: Callable[[Path], None]) -> None:
+        for left in place.parent.glob(f".{version}-*"):  # by a killed process: the lock is ours, so nobody uses it
+            shutil.rmtree(left, ignore_errors=True)
         console = Console(stderr=True, highlight=False)
         wanted = f"{package}@{version}"
         with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=place.parent, ignore_cleanup_errors=True) as name:
