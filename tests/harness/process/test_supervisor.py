@@ -176,13 +176,15 @@ def test_members_are_the_tree_and_the_group(start):
 import os, subprocess, sys, time
 if os.fork() == 0:
     child = subprocess.Popen(["sleep", "61"])
-    print("ready", child.pid, flush=True)
+    print(child.pid, flush=True)
     os._exit(0)
 os.wait()
+print("ready 0", flush=True)
 time.sleep(60)
 """
     child = start(code)
-    orphan = ready(child)  # its parent has ended, so it is in the group but no longer in the tree
+    ready(child)
+    orphan = int(child.output().split()[0])  # its parent has ended: it is in the group but no longer in the tree
     assert [process.pid for process in trees.members(child.pid, System.detect())] == [orphan]
 
 
