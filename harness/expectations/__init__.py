@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from harness.expectations.answer import Answer
-from harness.expectations.base import Expectation
 from harness.expectations.blocked import Blocked
 from harness.expectations.executed import Executed
 from harness.expectations.requests import Requests, StreamClosed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.expectations.base import Expectation
 
 __all__ = ["REGISTRY"]
 

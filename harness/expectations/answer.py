@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from harness.expectations.base import Expectation, Verdict, failed, passed
 from harness.expectations.views import Text, texts
 from harness.expectations.words import quoted
-from harness.timeline import Record
+
+if TYPE_CHECKING:
+    from harness.timeline import Record
 
 __all__ = ["Answer"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
 
-from harness.timeline import Record
+if TYPE_CHECKING:
+    from harness.timeline import Record
 
 __all__ = ["Count", "Expectation", "Range", "Verdict", "failed", "judge_count", "passed", "unknown"]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.expectations.views import Emission
-from harness.timeline import Entry, Record
+
+if TYPE_CHECKING:
+    from harness.timeline import Entry, Record
 
 __all__ = ["Effect", "effects", "result_of"]
 

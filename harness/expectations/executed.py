@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed, unknown
 from harness.expectations.effects import effects
 from harness.expectations.views import emissions, matching
 from harness.expectations.words import call_words, count_words, times
-from harness.timeline import Record
+
+if TYPE_CHECKING:
+    from harness.timeline import Record
 
 __all__ = ["Executed"]
 

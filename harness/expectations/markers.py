@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.expectations.views import Emission
-from harness.timeline import Record
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.expectations.views import Emission
+    from harness.timeline import Record
 
 __all__ = ["blocked_by", "missing_marker", "named_guards", "unknown_guard"]
 

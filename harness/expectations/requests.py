@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from fakemodel.loading import Seconds
 from harness.expectations.base import Count, Expectation, Verdict, failed, judge_count, passed
 from harness.expectations.traffic import Exchange, exchanges
-from harness.timeline import Record
+
+if TYPE_CHECKING:
+    from harness.timeline import Record
 
 __all__ = ["EndedBy", "Kind", "Number", "Requests", "StreamClosed", "end_words", "of_reply"]
 

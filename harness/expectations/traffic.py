@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.timeline import Entry, Record
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.timeline import Entry, Record
 
 __all__ = ["ApiCall", "Exchange", "api_calls", "exchanges"]
 

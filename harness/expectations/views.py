@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.timeline import Entry, Record
+if TYPE_CHECKING:
+    from harness.timeline import Entry, Record
 
 __all__ = ["Emission", "Text", "emissions", "matching", "same", "texts"]
 

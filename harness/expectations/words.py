@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.expectations.base import Range
+if TYPE_CHECKING:
+    from harness.expectations.base import Range
 
 __all__ = [
     "call_words",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from harness.errors import Kind
 from harness.expectations.base import Verdict
 from harness.expectations.words import clip
 from harness.report.telling import is_telling, tell
-from harness.timeline import Entry, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.errors import Kind
+    from harness.timeline import Entry, Record
 
 __all__ = ["Failure", "Place", "headline", "render"]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.expectations.words import value_words
-from harness.timeline import Entry
+
+if TYPE_CHECKING:
+    from harness.timeline import Entry
 
 __all__ = ["is_telling", "tell"]
 
@@ -81,11 +83,11 @@ def _closed(data: Data) -> str:
 
 
 def _unscripted(data: Data) -> str:
-    return f"exchange {data.get('number')}: UNSCRIPTED request; {data.get('why', '')}"
+    return f"exchange {data.get('number')}: UNSCRIPTED request; {data.get('reason', '')}"
 
 
 def _invalid(data: Data) -> str:
-    return f"exchange {data.get('number')}: INVALID request ({data.get('invariant')}); {data.get('why', '')}"
+    return f"exchange {data.get('number')}: INVALID request; {data.get('reason', '')}"
 
 
 def _gate(data: Data) -> str:

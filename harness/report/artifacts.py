@@ -1,0 +1,134 @@
+"""Keeps what a run left behind, for inspection and for judging it again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+if TYPE_CHECKING:
+    from harness.report.run import Run
+    from harness.settings import Settings
+    from harness.timeline import Record
+
+__all__ = ["folder_of", "keep"]
+
+SUFFIX = ".scenario.yaml"
+LOCK_SECONDS = 30
+
+
+def keep(run: Run, settings: Settings, shown: str, parameters: str = "") -> str | None:
+    """Write the run's folder where `keep_runs` asks for it, and give it as a reader finds it; else None.
+
+    The folder of an earlier run of the same item goes away in any case: what lies there is always of the last run.
+    `shown` names the scenario file as its user does; `parameters` tells apart the runs of one scenario (a guard, a
+    version).
+    """
+    folder = folder_of(settings.runs_dir, run.scenario.path, parameters)
+    wanted = settings.keep_runs == "always" or (settings.keep_runs == "on-failure" and not run.passed)
+    if not wanted and not folder.exists():
+        return None
+    settings.runs_dir.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=settings.runs_dir))
+    try:
+        if wanted:
+            _write(fresh / "run", run, shown)
+        with FileLock(settings.runs_dir / ".lock", timeout=LOCK_SECONDS):
+            _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return _shown(folder) if wanted else None
+
+
+def folder_of(runs: Path, scenario: Path, parameters: str = "") -> Path:
+    """Give the folder of an item: no two items share one, and none lies inside another's.
+
+    `scenarios/faults/reset.scenario.yaml` becomes `faults/reset`. The suffix `.scenario` stays where the short name
+    could meet another item's: beside a folder of that name, and outside of `scenarios`.
+    """
+    place = _relative(scenario.resolve(), runs.resolve().parent)
+    inside = place.parts[0] == "scenarios" and len(place.parts) > 1
+    stem = place.name.removesuffix(SUFFIX)
+    short = inside and not (scenario.parent / stem).is_dir()
+    name = stem if short else f"{stem}.scenario"
+    if parameters:
+        name += f"--{re.sub(r'[^A-Za-z0-9.]+', '-', parameters)}-{_hash(parameters)}"
+    return runs.joinpath(*place.parts[1 if inside else 0 : -1], name)
+
+
+def _relative(scenario: Path, root: Path) -> Path:
+    if scenario.is_relative_to(root):
+        return scenario.relative_to(root)
+    return Path("elsewhere", _hash(str(scenario.parent)), scenario.name)
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:8]
+
+
+def _shown(folder: Path) -> str:
+    here = Path.cwd()
+    return (folder.relative_to(here) if folder.is_relative_to(here) else folder).as_posix()
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    """Put the new folder in the old one's place; nobody meets a folder that is half written."""
+    if folder.exists():
+        folder.rename(fresh / "old")
+    if (fresh / "run").exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        (fresh / "run").rename(folder)
+
+
+def _write(folder: Path, run: Run, shown: str) -> None:
+    (folder / "exchanges").mkdir(parents=True)
+    run.record.save(folder / "timeline.ndjson")
+    log = "".join(f"{line}\n" for line in run.record.facts.get("log", ()))
+    (folder / "opencode.log").write_text(log, encoding="utf-8")
+    for number, entries in _exchanges(run.record).items():
+        _json(folder / "exchanges" / f"{number:03}.json", entries)
+    _json(folder / "verdicts.json", _verdicts(run, shown))
+
+
+def _exchanges(record: Record) -> dict[int, list[dict[str, Any]]]:
+    """Give the entries of every exchange: number -> what happened, in order."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for entry in record.entries:
+        if entry.source == "fake" and "number" in entry.data:
+            at = round(entry.at - record.start, 6)
+            found.setdefault(entry.data["number"], []).append(
+                {"entry": entry.seq, "at": at, "kind": entry.kind, **entry.data}
+            )
+    return found
+
+
+def _verdicts(run: Run, shown: str) -> dict[str, Any]:
+    return {
+        "scenario": shown,
+        "passed": run.passed,
+        "seconds": round(run.seconds, 3),
+        "error": {"kind": run.error.kind, "text": str(run.error)} if run.error else None,
+        "invariants": [{"name": one.name, "text": one.message, "evidence": list(one.evidence)} for one in run.broken],
+        "expectations": [
+            {
+                "expectation": check.expectation.kind,
+                "line": check.span.line,
+                "status": verdict.status,
+                "actual": verdict.actual,
+                "expected": verdict.expected,
+                "where": verdict.where,
+                "evidence": list(verdict.evidence),
+            }
+            for check, verdict in run.verdicts
+        ],
+    }
+
+
+def _json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
