@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from harness.timeline import Entry
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.timeline import Entry
 
 __all__ = ["Activity"]
 
@@ -15,8 +18,8 @@ class Activity:
     """A reducer over entries; `pending` names every part that is open.
 
     Session states come from the probe, not from the event stream: its entries are in one order with the guard's API
-    calls and with the user messages that OpenCode took up. A prompt that was accepted counts as open until OpenCode took
-    it up and turned busy, because the call returns before that (opencode-facts.md L).
+    calls and with the user messages that OpenCode took up. A prompt that was accepted counts as open until OpenCode
+    took it up and turned busy, because the call returns before that (opencode-facts.md L).
     """
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ class Activity:
             self._accept(entry.session)
 
     def _api_hung(self, entry: Entry) -> None:
-        """A call that the scenario leaves hanging for ever holds nothing back."""
+        """Forget a call that the scenario leaves hanging for ever: it holds nothing back."""
         self.calls.pop(entry.data["id"], None)
 
     def _timer_open(self, entry: Entry) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fakemodel.loading import SourceError
 
+from fakemodel.loading import SourceError
 from harness.errors import GuardlabError
 from harness.lab import Lab
 from harness.opencode.binary import Binary, resolve
 from harness.report.artifacts import keep
-from harness.report.run import Run
 from harness.scenario.loader import load
-from harness.scenario.model import Scenario
 from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from harness.scenario.model import Scenario
 
 __all__ = ["ScenarioFile", "ScenarioItem", "describe_binary"]
 
@@ -38,7 +40,7 @@ class ScenarioFile(pytest.File):
         scenario = load(self.path, shown_as=shown)
         yield ScenarioItem.from_parent(self, name=scenario.name, scenario=scenario)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 - pytest's signature
         """Show a mistake in the file without a traceback."""
         if isinstance(excinfo.value, SourceError):
             return str(excinfo.value)
@@ -70,7 +72,7 @@ class ScenarioItem(pytest.Item):
             self.user_properties.append(("guardlab_kind", run.failures()[0].kind))
             raise ScenarioFailed(report)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 - pytest's signature
         """Show a report as it is, and our own errors without a traceback."""
         if isinstance(excinfo.value, ScenarioFailed | GuardlabError):
             return str(excinfo.value)
@@ -133,5 +135,3 @@ def _shown(path: Path, config: pytest.Config) -> str:
     """Name a file as the user typed it: relative to where pytest was started."""
     base = config.invocation_params.dir
     return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
-
-

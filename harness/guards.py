@@ -1,18 +1,21 @@
-"""Puts a guard where OpenCode loads it as its user does: a private copy of its package, whose entry tells the probe when it ran."""
+"""Puts a guard where OpenCode loads it as its user does: a private copy whose entry tells the probe when it ran."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
-from harness.scenario.model import GuardUse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.scenario.model import GuardUse
 
 __all__ = ["Installed", "install"]
 
@@ -56,12 +59,18 @@ def install(use: GuardUse, root: Path, directory: Path, environ: Mapping[str, st
 def _source(use: GuardUse, environ: Mapping[str, str]) -> Path:
     if use.path is not None:
         if not use.path.exists():
-            raise SetupError(f"guard {use.name}: {use.path} does not exist", "The path is relative to the scenario file; is the guard built?")
+            raise SetupError(
+                f"guard {use.name}: {use.path} does not exist",
+                "The path is relative to the scenario file; is the guard built?",
+            )
         return use.path.resolve()
     chosen = environ.get("LOOP_GUARD_ENTRY") if use.name == "infinity" else None
     if chosen:
         if not Path(chosen).exists():
-            raise SetupError(f"LOOP_GUARD_ENTRY: {chosen} does not exist", "Give the path of a built guard: its package folder or its entry file.")
+            raise SetupError(
+                f"LOOP_GUARD_ENTRY: {chosen} does not exist",
+                "Give the path of a built guard: its package folder or its entry file.",
+            )
         return Path(chosen).resolve()
     return _own_package() / OWN_ENTRY
 
@@ -92,7 +101,7 @@ def _package(source: Path, use: GuardUse) -> tuple[Path, Path]:
 
 
 def _package_root(source: Path) -> Path:
-    """Find the folder that the entry's own imports stay in: the nearest one with a package.json, else its own folder."""
+    """Find the folder that the entry's imports stay in: the nearest one with a package.json, else its own folder."""
     for folder in source.parents:
         if (folder / "package.json").is_file():
             return folder
@@ -104,7 +113,10 @@ def _directory_entry(folder: Path, use: GuardUse) -> Path:
     name = (_declared(manifest) if manifest.is_file() else None) or "index.js"
     entry = (folder / name).resolve()
     if not entry.is_file():
-        raise SetupError(f"guard {use.name}: {folder} has no {name}", "OpenCode loads exports['./server'], else main, else index.js. Is the guard built?")
+        raise SetupError(
+            f"guard {use.name}: {folder} has no {name}",
+            "OpenCode loads exports['./server'], else main, else index.js. Is the guard built?",
+        )
     return entry
 
 
@@ -118,11 +130,14 @@ def _declared(manifest: Path) -> str | None:
     server = exports.get("./server") if isinstance(exports, dict) else None
     if isinstance(server, dict):
         server = server.get("import") or server.get("default")
-    return server or value.get("main")
+    name = server or value.get("main")
+    return name if isinstance(name, str) else None
 
 
 def _copy(package: Path, copy: Path) -> None:
-    shutil.copytree(package, copy, ignore=lambda folder, names: LEFT_OUT.intersection(names) if Path(folder) == package else ())
+    shutil.copytree(
+        package, copy, ignore=lambda folder, names: LEFT_OUT.intersection(names) if Path(folder) == package else ()
+    )
     modules = package / "node_modules"
     if modules.is_dir():
         (copy / "node_modules").symlink_to(modules, target_is_directory=True)
@@ -132,4 +147,8 @@ def _announce(entry: Path, name: str, directory: Path) -> None:
     """Append the line that tells the probe; it is only reached when the whole module was evaluated."""
     said = json.dumps({"guard": name, "directory": str(directory), "url": entry.as_uri()})
     with entry.open("a", encoding="utf-8") as file:
-        file.write(f"\n;((globalThis as any).__guardlab ??= []).push({said});\n" if entry.suffix == ".ts" else f"\n;(globalThis.__guardlab ??= []).push({said});\n")
+        file.write(
+            f"\n;((globalThis as any).__guardlab ??= []).push({said});\n"
+            if entry.suffix == ".ts"
+            else f"\n;(globalThis.__guardlab ??= []).push({said});\n"
+        )

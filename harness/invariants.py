@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from harness.errors import Kind
-from harness.timeline import Record
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from harness.errors import Kind
+    from harness.timeline import Record
 
 __all__ = ["INVARIANTS", "Broken", "broken"]
 
@@ -17,7 +20,15 @@ class Broken:
     `reply` (session, 1-based reply) where the script is meant.
     """
 
-    def __init__(self, name: str, message: str, evidence: tuple[int, ...] = (), *, kind: Kind = "invariant", reply: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        message: str,
+        evidence: tuple[int, ...] = (),
+        *,
+        kind: Kind = "invariant",
+        reply: tuple[str, int] | None = None,
+    ) -> None:
         """Build one."""
         self.name = name
         self.kind: Kind = kind
@@ -34,7 +45,12 @@ def broken(record: Record, allowed: tuple[str, ...] = ()) -> list[Broken]:
 def _unscripted(record: Record) -> Iterator[Broken]:
     """Every request has its reply; OpenCode tries an unscripted one again, so the first tells all."""
     for entry in record.of("exchange.unscripted")[:1]:
-        yield Broken("unscripted", f"unscripted request (exchange {entry.data['number']}): {entry.data['reason']}", (entry.seq,), kind="script")
+        yield Broken(
+            "unscripted",
+            f"unscripted request (exchange {entry.data['number']}): {entry.data['reason']}",
+            (entry.seq,),
+            kind="script",
+        )
 
 
 def _unused(record: Record) -> Iterator[Broken]:
@@ -42,7 +58,8 @@ def _unused(record: Record) -> Iterator[Broken]:
     if record.of("exchange.unscripted"):
         return
     for unused in record.facts.get("unused", ()):
-        what = f"reply {unused['reply']} of session {unused['session']} was used {unused['used']} of {unused['wanted']} times"
+        times = f"{unused['used']} of {unused['wanted']} times"
+        what = f"reply {unused['reply']} of session {unused['session']} was used {times}"
         yield Broken("unused", what, kind="script", reply=(unused["session"], unused["reply"]))
 
 
@@ -56,8 +73,10 @@ def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
 
 
 def _session_error(record: Record) -> Iterator[Broken]:
-    """An error of a session that nobody caused: aborts are wanted, and a scripted fault or an unscripted request explains one."""
-    explained = any(e.data.get("ended_by") == "fault" or (e.data.get("status") or 0) >= 400 for e in record.of("exchange.closed"))
+    """Find errors of a session that nobody caused: an abort is wanted, a faulty answer of the model explains one."""
+    explained = any(
+        e.data.get("ended_by") == "fault" or (e.data.get("status") or 0) >= 400 for e in record.of("exchange.closed")
+    )
     for entry in record.of("session.error"):
         error = entry.data.get("error") or {}
         if error.get("name") != "MessageAbortedError" and not explained:
@@ -87,7 +106,9 @@ def _survivor(record: Record) -> Iterator[Broken]:
 def _exit(record: Record) -> Iterator[Broken]:
     for entry in record.of("exit"):
         if not entry.data.get("expected"):
-            yield Broken("exit", f"OpenCode ended by itself with exit code {entry.data.get('code')}", (entry.seq,), kind="crash")
+            yield Broken(
+                "exit", f"OpenCode ended by itself with exit code {entry.data.get('code')}", (entry.seq,), kind="crash"
+            )
 
 
 INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
@@ -102,4 +123,3 @@ INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
     "survivor": _survivor,
     "exit": _exit,
 }
-

@@ -7,25 +7,27 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fakemodel.server import FakeModel
-
 from harness import runner
 from harness.opencode.binary import Binary, resolve, ripgrep
 from harness.opencode.egress import EgressTrap
 from harness.opencode.pool import Pool
 from harness.probe.control import Control
 from harness.process.supervisor import Supervisor
-from harness.report.run import Run
 from harness.scenario.loader import load
 from harness.scenario.model import Scenario
 from harness.scene import Tools
 from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from harness.report.run import Run
 
 __all__ = ["TAG_PREFIX", "Lab"]
 
@@ -33,14 +35,16 @@ TAG_PREFIX = "guardlab-"
 
 
 class Lab:
-    """Everything that scenarios share: the binary, the fake model, the warm server; one for a worker, used as a context.
+    """What scenarios share: the binary, the fake model, the warm server; one for a worker, used as a context.
 
     >>> with Lab() as lab:                                       # doctest: +SKIP
     ...     run = lab.play("scenarios/infinity/third-call.scenario.yaml")
     ...     assert run.passed, run.report()
     """
 
-    def __init__(self, settings: Settings | None = None, *, binary: Binary | None = None, tag: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings | None = None, *, binary: Binary | None = None, tag: str | None = None
+    ) -> None:
         """Start nothing yet. `binary` spares a second look for it; `tag` marks the processes of this lab."""
         self.settings = settings or Settings.from_environment(os.environ)
         self.tag = tag or TAG_PREFIX + secrets.token_hex(6)
@@ -69,7 +73,9 @@ class Lab:
             self._undo = undo.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Stop everything, in reverse order."""
         self._undo.close()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
     from harness.collect import ScenarioFile
 
 __all__: list[str] = []
@@ -19,19 +20,33 @@ SECTION = "guardlab"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; their values are read when the first scenario runs."""
     group = parser.getgroup(SECTION, "guardlab: scenarios against the real OpenCode")
-    group.addoption("--opencode-binary", metavar="PATH", help="the OpenCode to test (else OPENCODE_TEST_BINARY, ini opencode_binary, the pinned version)")
-    group.addoption("--opencode-version", metavar="VERSION", help="install and use this version of OpenCode")
-    group.addoption("--step-timeout", metavar="SECONDS", type=float, help="how long one step of a scenario may take (default 60)")
     group.addoption(
-        "--keep-runs", choices=("on-failure", "always", "never"), help="which runs leave their files under .guardlab (default on-failure)"
+        "--opencode-binary",
+        metavar="PATH",
+        help="the OpenCode to test (else OPENCODE_TEST_BINARY, ini opencode_binary, the pinned version)",
     )
-    group.addoption("--guard", metavar="PATH", dest="guard_path", help="use this guard in every scenario that has a guard")
+    group.addoption("--opencode-version", metavar="VERSION", help="install and use this version of OpenCode")
+    group.addoption(
+        "--step-timeout", metavar="SECONDS", type=float, help="how long one step of a scenario may take (default 60)"
+    )
+    group.addoption(
+        "--keep-runs",
+        choices=("on-failure", "always", "never"),
+        help="which runs leave their files under .guardlab (default on-failure)",
+    )
+    group.addoption(
+        "--guard", metavar="PATH", dest="guard_path", help="use this guard in every scenario that has a guard"
+    )
     parser.addini("opencode_binary", "the OpenCode to test, below the option and OPENCODE_TEST_BINARY")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers that scenarios carry."""
-    for name, what in (("scenario", "a guardlab scenario"), ("incident", "a public loop incident"), ("healthy", "a healthy look-alike")):
+    for name, what in (
+        ("scenario", "a guardlab scenario"),
+        ("incident", "a public loop incident"),
+        ("healthy", "a healthy look-alike"),
+    ):
         config.addinivalue_line("markers", f"{name}: {what}")
 
 

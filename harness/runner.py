@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import GuardlabError, NotLoadedError
+from harness.errors import GuardlabError, NotLoadedError, SetupError
 from harness.invariants import broken
 from harness.loaded import check_loaded
 from harness.report.run import Run
-from harness.scenario.model import Scenario
 from harness.scene import Scene, opened
 from harness.steps import do, settle
 from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from harness.lab import Lab
+    from harness.scenario.model import Scenario
 
 __all__ = ["judge", "play"]
+
 
 def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | None = None) -> Run:
     """Play one scenario in `folder` and judge what was seen."""
@@ -51,8 +53,11 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
 
 
 def judge(scenario: Scenario, record: Record, *, error: GuardlabError | None = None, seconds: float = 0.0) -> Run:
-    """Judge a record, live or saved: the run's own error first, then the invariants, then what the scenario expects."""
-    if isinstance(error, NotLoadedError):
+    """Judge a record, live or saved: the run's own error, the invariants, then what the scenario expects.
+
+    A run that could not begin, or whose guard is not at work, proves nothing: its expectations are not judged.
+    """
+    if isinstance(error, NotLoadedError | SetupError):
         return Run(scenario, record, error, (), (), seconds)
     verdicts = tuple((check, check.expectation.judge(record)) for check in scenario.checks)
     return Run(scenario, record, error, tuple(broken(record, scenario.head.allow)), verdicts, seconds)
@@ -78,7 +83,7 @@ def _settled_last(scene: Scene) -> bool:
 
 
 def _leave(scene: Scene, lab: Lab) -> None:
-    """Leave the server clean for the next scenario: no turn goes on, no plugin of ours lives, nothing of it is heard again."""
+    """Leave the server clean for the next scenario: no turn goes on and no plugin of this one lives."""
     if not scene.server.alive:
         return
     try:

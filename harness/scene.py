@@ -1,30 +1,32 @@
-"""Where one scenario plays: its workspace, guards, script and reporters on a lent server, and the timeline they fill."""
+"""Where one scenario plays: its workspace, guards, script and reporters, and the timeline that they fill."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
-
-from fakemodel.exchange import Event as ModelEvent
-from fakemodel.server import FakeModel
-from fakemodel.stage import Stage
+from typing import TYPE_CHECKING, Any
 
 from harness.activity import Activity
 from harness.guards import Installed, install
 from harness.opencode.config import config_of
-from harness.opencode.driver import Driver
-from harness.opencode.server import Server
 from harness.opencode.shell import RecordingShell
 from harness.opencode.workspace import Workspace
-from harness.probe.control import Control, ProbeEntry
-from harness.scenario.model import Scenario
-from harness.timeline import Lane, Record, Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fakemodel.exchange import Event as ModelEvent
+    from fakemodel.server import FakeModel
+    from fakemodel.stage import Stage
+    from harness.opencode.driver import Driver
+    from harness.opencode.server import Server
+    from harness.probe.control import Control, ProbeEntry
+    from harness.scenario.model import Scenario
+    from harness.timeline import Lane, Record, Timeline
 
 __all__ = ["Scene", "Tools", "opened"]
 
@@ -47,8 +49,8 @@ class Scene:
     """One scenario's place and its live state.
 
     Fields: `folder` its private folder; `server`, `driver` OpenCode; `stage` the fake model's generation; `timeline`;
-    `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name; `ended` OpenCode was killed
-    by a step.
+    `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name; `ended`
+    OpenCode was killed by a step.
     """
 
     scenario: Scenario
@@ -110,17 +112,31 @@ class Scene:
     def standing_facts(self) -> dict[str, Any]:
         """Give the facts that hold from the start of the run."""
         guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.guards]
-        return {"guards": guards, "version": self.server.binary.version, "workspace": self.directory, "base": dict(self.base)}
+        return {
+            "guards": guards,
+            "version": self.server.binary.version,
+            "workspace": self.directory,
+            "base": dict(self.base),
+        }
 
     def facts(self) -> dict[str, Any]:
         """Give everything that the run knows beside its entries; called once, when the steps are over."""
         self._shell_entries()
         unused = [
-            {"session": u.session, "reply": u.reply, "used": u.used, "wanted": u.wanted, "line": u.span.line, "column": u.span.column}
+            {
+                "session": u.session,
+                "reply": u.reply,
+                "used": u.used,
+                "wanted": u.wanted,
+                "line": u.span.line,
+                "column": u.span.column,
+            }
             for u in self.stage.unused()
             if u.span
         ]
-        contents = {name: text for name in self.workspace.contents() if (text := _small(self.workspace.root / name)) is not None}
+        contents = {
+            name: text for name in self.workspace.contents() if (text := _small(self.workspace.root / name)) is not None
+        }
         log = self.log_lines()
         return self.standing_facts() | {
             "unused": unused, "files": self.workspace.contents(), "contents": contents, "log": log,
@@ -157,7 +173,9 @@ class Scene:
             if seconds:
                 self.tools.control.move_clock(self.directory, float(seconds))
         data = _exchange_data(event)
-        self.timeline.add("model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at)
+        self.timeline.add(
+            "model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at
+        )
 
     def _shell_entries(self) -> None:
         """Add what the recording shell wrote, placed on the run's clock."""
@@ -180,7 +198,8 @@ def _small(path: Path) -> str | None:
 def _exchange_data(event: ModelEvent) -> dict[str, Any]:
     exchange = event.exchange
     data: dict[str, Any] = {
-        "number": exchange.number, "session": exchange.session, "kind": exchange.kind, "reply": exchange.reply, "use": exchange.use,
+        "number": exchange.number, "session": exchange.session, "kind": exchange.kind,
+        "reply": exchange.reply, "use": exchange.use,
         **{key: value for key, value in event.detail.items() if value is not None},
     }  # fmt: skip
     if event.kind == "received":
@@ -210,7 +229,11 @@ def _config(scene: Scene) -> dict[str, Any]:
     roots = [str(guard.root) for guard in scene.guards]
     probe = [PROBE.as_uri(), {"control": control.address, "token": control.token, "roots": roots, "api": api}]
     return config_of(
-        base_url=scene.stage.base_url("openai_chat"), shell=scene.shell.path, probe=probe, guards=scene.guards, extra=options.config
+        base_url=scene.stage.base_url("openai_chat"),
+        shell=scene.shell.path,
+        probe=probe,
+        guards=scene.guards,
+        extra=options.config,
     )
 
 
@@ -220,7 +243,11 @@ def opened(scenario: Scenario, folder: Path, server: Server, tools: Tools, timel
     head = scenario.head
     with ExitStack() as undo:
         workspace = Workspace.create(
-            folder / "workspace", head.workspace.files, head.workspace.changes, home=server.home, version=server.binary.version
+            folder / "workspace",
+            head.workspace.files,
+            head.workspace.changes,
+            home=server.home,
+            version=server.binary.version,
         )
         shell = RecordingShell.create(folder / "shell", server.home.shell)
         guards = tuple(install(use, folder / f"guard-{n}", workspace.root) for n, use in enumerate(scenario.guards, 1))
@@ -235,4 +262,3 @@ def opened(scenario: Scenario, folder: Path, server: Server, tools: Tools, timel
         scene.connect()
         undo.callback(scene.disconnect)
         yield scene
-

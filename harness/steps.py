@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from harness.errors import CrashError
-from harness.scenario.model import Step
-from harness.scenario.steps import ApiCall, PermissionReply, WaitFor
-from harness.scene import Scene
-from harness.timeline import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from harness.scenario.model import Step
+    from harness.scenario.steps import ApiCall, PermissionReply, WaitFor
+    from harness.scene import Scene
+    from harness.timeline import Entry
 
 __all__ = ["QUIET", "QUIET_FOR_ABSENCE", "do", "settle"]
 
@@ -20,6 +24,7 @@ QUIET_FOR_ABSENCE = 1.0
 STALL = 3.0
 BUSY_LOOK = 1.0
 
+
 def do(scene: Scene, step: Step, seconds: float) -> None:
     """Do one step within `seconds`.
 
@@ -27,6 +32,7 @@ def do(scene: Scene, step: Step, seconds: float) -> None:
     """
     DOING[step.kind](scene, step, seconds)
     scene.timeline.add("user", "step", "runner", data={"step": step.index + 1, "kind": step.kind})
+
 
 def settle(scene: Scene, seconds: float) -> None:
     """Wait until the run is settled (DESIGN.md), or until it can no longer get there.
@@ -45,9 +51,11 @@ def settle(scene: Scene, seconds: float) -> None:
             scene.timeline.add("user", "settled", "runner")
             return
 
+
 def _busy_sessions(scene: Scene) -> bool:
     """Ask OpenCode itself, once: the probe saw every session become idle, and this must agree."""
     return scene.server.alive and bool(scene.driver.status())
+
 
 def _still(scene: Scene) -> bool:
     """Whether nothing is open and nothing was heard for long enough."""
@@ -55,10 +63,12 @@ def _still(scene: Scene) -> bool:
     if scene.activity.unscripted:
         return True
     if not scene.server.alive and not scene.ended:
-        raise CrashError(f"OpenCode ended by itself with exit code {scene.server.child.returncode}; its output ends with:\n{scene.server.child.tail()}")
+        child = scene.server.child
+        raise CrashError(f"OpenCode ended by itself with exit code {child.returncode}; it printed:\n{child.tail()}")
     last = scene.timeline.last
     quiet = _quiet(scene) if not scene.stage.unused() else max(STALL, _quiet(scene))
     return not pending and (last is None or time.monotonic() - last.at >= quiet)
+
 
 def _quiet(scene: Scene) -> float:
     given = scene.scenario.head.quiet
@@ -66,21 +76,28 @@ def _quiet(scene: Scene) -> float:
         return given
     return QUIET_FOR_ABSENCE if scene.scenario.claims_absence else QUIET
 
+
 def _open_parts(scene: Scene) -> str:
-    unused = [f"reply {u.reply} of session {u.session} is unused ({u.used} of {u.wanted})" for u in scene.stage.unused()]
+    unused = [
+        f"reply {u.reply} of session {u.session} is unused ({u.used} of {u.wanted})" for u in scene.stage.unused()
+    ]
     gates = [f"gate {name} is closed" for name in scene.stage.waiting_gates()]
     return "; ".join([*scene.pending(), *gates, *unused]) or "silence: something is still being reported"
 
+
 # -- the steps
+
 
 def _send(scene: Scene, step: Step, _seconds: float) -> None:
     session = scene.session(step.session)
     scene.timeline.add("user", "prompt", "runner", session=session, data={"step": step.index + 1, "text": step.value})
     scene.driver.send(session, step.value)
 
+
 def _prompt(scene: Scene, step: Step, seconds: float) -> None:
     _send(scene, step, seconds)
     settle(scene, seconds)
+
 
 def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
     wanted: WaitFor = step.value
@@ -90,7 +107,12 @@ def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
         gate = wanted.gate
         _until(scene, seconds, f"gate {gate}", lambda: _has(scene, ("exchange.gate", "api.gate"), gate=gate))
     elif wanted.api_call:
-        _until(scene, seconds, f"{wanted.api_call.times} call(s) of {wanted.api_call.call}", lambda: _called(scene, wanted.api_call))
+        _until(
+            scene,
+            seconds,
+            f"{wanted.api_call.times} call(s) of {wanted.api_call.call}",
+            lambda: _called(scene, wanted.api_call),
+        )
     elif wanted.permission:
         action = wanted.permission.action
         _until(scene, seconds, f"a permission request for {action}", lambda: bool(_asked(scene, action)))
@@ -101,8 +123,9 @@ def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
         kind = wanted.expectation.kind
         _until(scene, seconds, kind, lambda: wanted.expectation.judge(scene.snapshot()).status == "pass")
 
+
 def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -> None:
-    """Wait for something that a step names; an unscripted request ends the wait, since nothing after it means anything."""
+    """Wait for something that a step names; an unscripted request ends the wait: nothing after it means anything."""
 
     def reached() -> bool:
         scene.pending()
@@ -110,16 +133,20 @@ def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -
 
     scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {_open_parts(scene)})")
 
+
 def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
     return any(e.kind in kinds and all(e.data.get(k) == v for k, v in fields.items()) for e in scene.timeline.entries)
+
 
 def _called(scene: Scene, wanted: ApiCall | None) -> bool:
     seen = [e for e in scene.timeline.entries if e.kind == "api.request" and wanted and e.data["call"] == wanted.call]
     return wanted is not None and len(seen) >= wanted.times
 
+
 def _state(scene: Scene) -> Mapping[str, str]:
     scene.pending()
     return scene.activity.status
+
 
 def _asked(scene: Scene, action: str | None) -> list[Entry]:
     entries = scene.timeline.entries
@@ -127,32 +154,46 @@ def _asked(scene: Scene, action: str | None) -> list[Entry]:
     asked = [e for e in entries if e.kind == "permission.asked" and e.data.get("id") not in answered]
     return [e for e in asked if action is None or e.data.get("permission") == action]
 
+
 def _permission(scene: Scene, step: Step, seconds: float) -> None:
     given: PermissionReply = step.value
-    _until(scene, seconds, f"a permission request for {given.action or 'anything'}", lambda: bool(_asked(scene, given.action)))
+    _until(
+        scene,
+        seconds,
+        f"a permission request for {given.action or 'anything'}",
+        lambda: bool(_asked(scene, given.action)),
+    )
     waiting = _asked(scene, given.action)
     if waiting:
         scene.driver.reply(str(waiting[0].data["id"]), given.reply, given.message)
+
 
 def _release(scene: Scene, step: Step, _seconds: float) -> None:
     scene.stage.release(step.value)
     scene.tools.control.release(scene.directory, step.value)
 
+
 def _abort(scene: Scene, step: Step, _seconds: float) -> None:
     scene.driver.abort(scene.session(step.session))
+
 
 def _new_session(scene: Scene, step: Step, _seconds: float) -> None:
     scene.session(step.value)
 
+
 def _delete_session(scene: Scene, step: Step, _seconds: float) -> None:
     scene.driver.delete_session(scene.session(step.value))
+
 
 def _kill(scene: Scene, _step: Step, seconds: float) -> None:
     scene.stage.mark_killed()
     scene.ended = True
     scene.server.kill()
     scene.timeline.add("opencode", "exit", "runner", data={"expected": True})
-    scene.timeline.wait(lambda: not scene.stage.open_exchanges, seconds, lambda: "the fake model's streams to see that OpenCode is gone")
+    scene.timeline.wait(
+        lambda: not scene.stage.open_exchanges, seconds, lambda: "the fake model's streams to see that OpenCode is gone"
+    )
+
 
 def _restart(scene: Scene, step: Step, seconds: float) -> None:
     if scene.server.alive:
@@ -161,6 +202,7 @@ def _restart(scene: Scene, step: Step, seconds: float) -> None:
     scene.server.start()
     scene.ended = False
     scene.connect()
+
 
 DOING: Mapping[str, Callable[[Scene, Step, float], None]] = {
     "prompt": _prompt,
@@ -174,5 +216,3 @@ DOING: Mapping[str, Callable[[Scene, Step, float], None]] = {
     "restart": _restart,
     "kill": _kill,
 }
-
-__all__ += ["DeadlineError"]

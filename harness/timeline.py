@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import DeadlineError, SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
 __all__ = ["Entry", "Lane", "Record", "Source", "Timeline"]
 
@@ -79,7 +81,7 @@ class Record:
         try:
             head, *rest = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             if head["format"] != FORMAT:
-                raise SetupError(f"{path}: timeline format {head['format']}, wanted {FORMAT}")  # noqa: TRY301
+                raise SetupError(f"{path}: timeline format {head['format']}, wanted {FORMAT}")
             entries = tuple(Entry(**line) for line in rest)
             return cls(entries, head["sessions"], head["start"], head["facts"])
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -99,7 +101,7 @@ class Timeline:
         self._changed = threading.Condition()
         self._failure: BaseException | None = None
 
-    def add(  # noqa: PLR0913 - an entry has these fields
+    def add(
         self,
         lane: Lane,
         kind: str,
@@ -114,9 +116,7 @@ class Timeline:
         with self._changed:
             count = self._counts[source] = self._counts.get(source, 0) + 1
             when = time.monotonic() if at is None else at
-            entry = Entry(
-                len(self._entries) + 1, when, lane, kind, source, count, session, dict(data or {}), error
-            )
+            entry = Entry(len(self._entries) + 1, when, lane, kind, source, count, session, dict(data or {}), error)
             self._entries.append(entry)
             self._changed.notify_all()
             return entry

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["MODEL", "PROVIDER", "config_of"]
 
 PROVIDER, MODEL = "test", "model"
 
 # opencode-facts.md F.3: nothing is shared, downloaded, formatted or recorded beside the session itself.
-QUIET: Mapping[str, Any] = {"snapshot": False, "share": "disabled", "autoupdate": False, "lsp": False, "formatter": False}
+QUIET: Mapping[str, Any] = {
+    "snapshot": False,
+    "share": "disabled",
+    "autoupdate": False,
+    "lsp": False,
+    "formatter": False,
+}
 
 
 class _Guard(Protocol):
@@ -21,10 +29,12 @@ class _Guard(Protocol):
     def root(self) -> Path: ...
 
 
-def config_of(*, base_url: str, shell: Path, probe: Any, guards: Sequence[_Guard], extra: Mapping[str, Any]) -> dict[str, Any]:
+def config_of(
+    *, base_url: str, shell: Path, probe: Any, guards: Sequence[_Guard], extra: Mapping[str, Any]
+) -> dict[str, Any]:
     """Build the config: one provider that is the fake model, the recording shell, the probe first, then the guards.
 
-    `probe` is the probe's plugin entry; `extra` (the scenario's `opencode.config`) is merged on top, mapping by mapping.
+    `probe` is the probe's plugin entry; `extra` (the scenario's `opencode.config`) is merged on top.
     """
     model = {"name": MODEL, "tool_call": True, "reasoning": True, "limit": {"context": 200_000, "output": 32_000}}
     provider = {

@@ -67,7 +67,9 @@ class Driver:
 
     def reply(self, request: str, answer: str, message: str | None = None) -> None:
         """Answer a permission request with once, always or reject."""
-        self._call("POST", f"/permission/{request}/reply", {"reply": answer, **({"message": message} if message else {})})
+        self._call(
+            "POST", f"/permission/{request}/reply", {"reply": answer, **({"message": message} if message else {})}
+        )
 
     def summarize(self, session: str, provider: str, model: str) -> None:
         """Compact a session."""

@@ -16,8 +16,10 @@ __all__ = ["Events"]
 CONNECT_SECONDS = 20.0
 # OpenCode sends server.heartbeat every 10 s (opencode-facts.md C); silence for longer means a dead connection.
 SILENCE_SECONDS = 60.0
-# One delta a provider chunk: an endless reply would fill the timeline, and the fake model's close record counts chunks already.
-LEFT_OUT = frozenset(("message.part.delta", "server.heartbeat", "server.connected", "sync", "plugin.added", "catalog.updated"))
+# One delta a provider chunk: an endless reply would fill the timeline; the fake model's close record counts chunks.
+LEFT_OUT = frozenset(
+    ("message.part.delta", "server.heartbeat", "server.connected", "sync", "plugin.added", "catalog.updated")
+)
 
 Sink = Callable[[str, dict[str, Any]], None]
 
@@ -32,7 +34,9 @@ class Events:
     def __init__(self, address: str, password: str) -> None:
         """Prepare; `start` connects."""
         self._address = address
-        self._client = httpx.Client(auth=("opencode", password), timeout=httpx.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS), trust_env=False)
+        self._client = httpx.Client(
+            auth=("opencode", password), timeout=httpx.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS), trust_env=False
+        )
         self._sinks: dict[str, Sink] = {}
         self._lock = threading.Lock()
         self._connected = threading.Event()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
-from harness.opencode.binary import Binary
 from harness.opencode.isolation import Home
 from harness.opencode.server import Server
-from harness.process.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from harness.opencode.binary import Binary
+    from harness.process.supervisor import Supervisor
 
 __all__ = ["Pool"]
 
@@ -55,7 +59,9 @@ class Pool:
 
     def make_home(self) -> Home:
         """Make a hermetic home for a process that is started elsewhere (`opencode run`)."""
-        return Home.create(self._root / f"home-{next(self._numbers)}", self._binary.version, self._ripgrep, self._egress)
+        return Home.create(
+            self._root / f"home-{next(self._numbers)}", self._binary.version, self._ripgrep, self._egress
+        )
 
     def stop(self) -> None:
         """Stop the shared server."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import CrashError
-from harness.opencode.binary import Binary
 from harness.opencode.driver import Driver
 from harness.opencode.events import Events
-from harness.opencode.isolation import Home
 from harness.process.readiness import wait_for_line
-from harness.process.supervisor import Child, Supervisor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.opencode.binary import Binary
+    from harness.opencode.isolation import Home
+    from harness.process.supervisor import Child, Supervisor
 
 __all__ = ["LISTEN_SECONDS", "Server"]
 
@@ -26,7 +30,9 @@ class Server:
     port that OpenCode chose (`--port 0`) and tells in its first line; nobody picks one (opencode-facts.md H).
     """
 
-    def __init__(self, binary: Binary, home: Home, supervisor: Supervisor, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, binary: Binary, home: Home, supervisor: Supervisor, environment: dict[str, str] | None = None
+    ) -> None:
         """Prepare; `start` runs it. `environment` is laid over the home's."""
         self.binary = binary
         self.home = home

@@ -155,7 +155,10 @@ class _Link:
         self.pings[number] = (time.monotonic(), answered)
         self.order({**order, "id": number})
         if not (answered.wait(seconds) or self.gone):
-            raise DeadlineError(f"OpenCode's process has not answered the probe's {order['order']} for {seconds:g} s; its event loop is blocked")
+            raise DeadlineError(
+                f"OpenCode's process has not answered the probe's {order['order']} for {seconds:g} s; "
+                f"its event loop is blocked"
+            )
         return 0.0 if self.gone else self.error
 
     def take(self, line: dict[str, Any]) -> None:
@@ -181,7 +184,9 @@ class _Link:
         directory = line.get("directory")
         if directory and self.offset is not None:
             at = line["t"] / 1000 + self.offset
-            entry = ProbeEntry(at, self.error, line["seq"], line["kind"], directory, line.get("session"), line.get("data") or {})
+            entry = ProbeEntry(
+                at, self.error, line["seq"], line["kind"], directory, line.get("session"), line.get("data") or {}
+            )
             self.control._deliver(self, entry)  # noqa: SLF001 - the two halves of one room
 
     def close(self) -> None:

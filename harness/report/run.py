@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from fakemodel.loading import Span
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import GuardlabError, NotLoadedError
-from harness.expectations.base import Verdict
-from harness.invariants import Broken
 from harness.report.failure import Failure, render
-from harness.scenario.model import Check, Scenario
-from harness.timeline import Record
+
+if TYPE_CHECKING:
+    from fakemodel.loading import Span
+    from harness.expectations.base import Verdict
+    from harness.invariants import Broken
+    from harness.scenario.model import Check, Scenario
+    from harness.timeline import Record
 
 __all__ = ["Run"]
 
@@ -21,8 +22,8 @@ __all__ = ["Run"]
 class Run:
     """What came out.
 
-    Fields: `record` what was seen; `error` what ended the run early, if anything; `broken` invariants; `verdicts` one for
-    each expectation, in file order; `seconds` it took.
+    Fields: `record` what was seen; `error` what ended the run early, if anything; `broken` invariants; `verdicts` one
+    for each expectation, in file order; `seconds` it took.
     """
 
     scenario: Scenario
@@ -40,7 +41,7 @@ class Run:
     def failures(
         self, *, file: str | None = None, artifacts: str | None = None, reproduce: str | None = None
     ) -> list[Failure]:
-        """List what went wrong: what ended the run, then invariants, then expectations, each with its place in the file."""
+        """List what went wrong, with places: what ended the run, then invariants, then expectations."""
         shown = file or self.scenario.document.file
         common: dict[str, Any] = {"file": shown, "record": self.record, "artifacts": artifacts, "reproduce": reproduce}
         found = []
@@ -49,21 +50,22 @@ class Run:
             found.append(
                 Failure(kind=self.error.kind, span=span, key=self.error.kind, problem=str(self.error), **common)
             )
-        for one in self.broken:
-            found.append(
-                Failure(
-                    kind=one.kind,
-                    span=self._reply_place(one),
-                    key=one.name,
-                    problem=one.message,
-                    evidence=one.evidence,
-                    **common,
-                )
+        found += [
+            Failure(
+                one.kind,
+                span=self._reply_place(one),
+                key=one.name,
+                problem=one.message,
+                evidence=one.evidence,
+                **common,
             )
-        for check, verdict in self.verdicts:
-            if verdict.status != "pass":
-                kind = check.expectation.kind
-                found.append(Failure(kind="expectation", span=check.span, key=kind, problem=verdict, **common))
+            for one in self.broken
+        ]
+        found += [
+            Failure("expectation", span=check.span, key=check.expectation.kind, problem=verdict, **common)
+            for check, verdict in self.verdicts
+            if verdict.status != "pass"
+        ]
         return found
 
     def report(self, **places: str | None) -> str:
@@ -72,7 +74,7 @@ class Run:
         return render(failures) if failures else ""
 
     def _error_place(self) -> Span | None:
-        """A guard that is not loaded is named under `guard`, a step that did not end under `steps`."""
+        """Say where: `guard` for a guard that is not loaded, the step for a step that did not end."""
         document = self.scenario.document
         if isinstance(self.error, NotLoadedError):
             return document.key_spans.get(("guard",))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fakemodel.loading import Document, Problem, SourceError, check, load_file, load_text, parse_script, suggest
-from fakemodel.script import Script
 from pydantic import ValidationError
 
+from fakemodel.loading import Document, Problem, SourceError, check, load_file, load_text, parse_script, suggest
 from harness.expectations import REGISTRY
-from harness.expectations.base import Expectation
+from harness.invariants import INVARIANTS
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
-from harness.scenario.steps import STEPS, Matcher
+from harness.scenario.steps import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fakemodel.script import Script
+    from harness.expectations.base import Expectation
 
 __all__ = ["GUARDS", "SUFFIX", "load", "loads"]
 
@@ -22,12 +26,6 @@ Place: TypeAlias = tuple[str | int, ...]
 
 GUARDS = {"infinity": "[ANTI-LOOP]", "doom-loop": "[DOOM-LOOP]", "anti-loop": "[DETECTOR "}
 """Our own guards and the text by which each speaks to the model (DESIGN.md, Words)."""
-
-INVARIANTS = frozenset(
-    (
-        "unscripted", "unused", "orphan_tool_result", "unanswered_call", "session_error", "error_log", "egress", "survivor", "thread",
-    )
-)  # fmt: skip
 
 
 def load(path: Path, *, shown_as: str | None = None) -> Scenario:
@@ -42,26 +40,31 @@ def loads(text: str, path: Path) -> Scenario:
 
 def _scenario(path: Path, document: Document) -> Scenario:
     _check_first_key(document)
-    head = check(document, (), Head)
     reader = _Reader(document, path)
-    script = reader.collect(lambda: parse_script(document, ("script",)))
-    guards = reader.guards(head.guard)
-    steps = tuple(reader.steps(head.steps))
-    checks = tuple(reader.checks(head.expect))
+    head = reader.collect(lambda: check(document, (), Head))
+    # What the head's check refuses is looked at all the same: one reading tells every mistake.
+    guards = reader.guards(document.value.get("guard"))
+    script = reader.collect(lambda: parse_script(document, ("script",))) if "script" in document.value else None
+    steps = tuple(reader.steps(reader.items("steps")))
+    checks = tuple(reader.checks(reader.items("expect")))
     if script is not None:
         reader.check_sessions(script, steps, checks)
-    reader.check_allow(head.allow)
-    if reader.problems or script is None:
+    if head is not None:
+        reader.check_allow(head.allow)
+    if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
-    name = path.name.removesuffix(SUFFIX)
-    return Scenario(path, name, head, guards, script, steps, checks, document)
+    return Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
 
 
 def _check_first_key(document: Document) -> None:
     """`format` comes first, so that a reader of another format can say so before anything else."""
     value = document.value
     if not isinstance(value, dict) or next(iter(value), None) != "format":
-        raise document.error(Problem("a scenario file begins with 'format: 1'", document.spans[()], "write 'format: 1' as the first line"))
+        raise document.error(
+            Problem(
+                "a scenario file begins with 'format: 1'", document.spans[()], "write 'format: 1' as the first line"
+            )
+        )
 
 
 class _Reader:
@@ -79,6 +82,11 @@ class _Reader:
         except SourceError as error:
             self.problems.extend(error.problems)
             return None
+
+    def items(self, key: str) -> list[Any]:
+        """Give the list under a key; anything else has been refused by the head's check."""
+        value = self.document.value.get(key)
+        return value if isinstance(value, list) else []
 
     def problem(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> None:
         spans = self.document.key_spans if key else self.document.spans
@@ -99,20 +107,28 @@ class _Reader:
             return self.known_guard(value, None, place)
         if isinstance(value, dict) and "path" in value:
             given = self.collect(lambda: check(self.document, place, PathGuard))
-            return given and GuardUse(given.name or Path(given.path).name, given.options, self.path.parent / given.path, given.marker)
+            return given and GuardUse(
+                given.name or Path(given.path).name, given.options, self.path.parent / given.path, given.marker
+            )
         if isinstance(value, dict) and len(value) == 1:
             ((name, options),) = value.items()
             if options is not None and not isinstance(options, dict):
                 self.problem((*place, name), f"the options of guard {name} are a mapping, got {options!r}")
                 return None
             return self.known_guard(name, options, place)
-        self.problem(place, "a guard is a name, {name: {options}}, {path: ...} or none", "write, for example, guard: infinity")
+        self.problem(
+            place, "a guard is a name, {name: {options}}, {path: ...} or none", "write, for example, guard: infinity"
+        )
         return None
 
     def known_guard(self, name: str, options: dict[str, Any] | None, place: Place) -> GuardUse | None:
         if name in GUARDS:
             return GuardUse(name, options, None, GUARDS[name])
-        self.problem(place, f"no guard is called '{name}'; known are {', '.join(GUARDS)}", _meant(name, (*GUARDS, "none", "path")))
+        self.problem(
+            place,
+            f"no guard is called '{name}'; known are {', '.join(GUARDS)}",
+            _meant(name, (*GUARDS, "none", "path")),
+        )
         return None
 
     # -- steps and expectations
@@ -137,7 +153,7 @@ class _Reader:
         if not isinstance(session, str):
             self.problem((*place, "session"), "a session is named by text")
             return None
-        read = self.collect(lambda: STEPS[kind].read(self.matcher, self.document, (*place, kind), value[kind]))
+        read = self.collect(lambda: STEPS[kind].read(self.expectation, self.document, (*place, kind), value[kind]))
         spans = self.document.key_spans
         return Step(kind, index, spans.get((*place, kind)) or self.document.spans[place], session, read)
 
@@ -157,7 +173,9 @@ class _Reader:
         model = REGISTRY.get(kind)
         if model is None:
             hint = _meant(kind, REGISTRY)
-            raise self.document.error(Problem(f"no expectation is called '{kind}'", self.document.key_spans[place], hint))
+            raise self.document.error(
+                Problem(f"no expectation is called '{kind}'", self.document.key_spans[place], hint)
+            )
         value = self.document.at(place)
         if isinstance(value, dict) or model.shorthand is None:
             return check(self.document, place, model)
@@ -167,14 +185,14 @@ class _Reader:
             text = error.errors()[0]["msg"].removeprefix("Value error, ")
             raise self.document.error(Problem(f"{kind}: {text}", self.document.spans[place])) from None
 
-    matcher: Matcher = expectation
-
     def wrong_kind(self, value: Any, place: Place, what: str, known: tuple[str, ...]) -> None:
         article = "an" if what[0] in "aeiou" else "a"
         words = list(value) if isinstance(value, dict) else [value]
         word = next((word for word in words if word not in known), words[0] if words else "")
         if isinstance(value, dict) and word in known:
-            self.problem(place, f"{article} {what} has one of the keys {', '.join(known)}; got {', '.join(map(str, words))}")
+            self.problem(
+                place, f"{article} {what} has one of the keys {', '.join(known)}; got {', '.join(map(str, words))}"
+            )
             return
         at = (*place, word) if isinstance(value, dict) and value else place
         self.problem(at, f"no {what} is called '{word}'", _meant(str(word), known), key=at != place)
@@ -182,11 +200,15 @@ class _Reader:
     # -- what only the whole file shows
 
     def check_sessions(self, script: Script, steps: tuple[Step, ...], checks: tuple[Check, ...]) -> None:
-        """A session that nobody scripts would only be seen as an unscripted request."""
+        """Refuse a session that nobody scripts: it would only be seen as an unscripted request."""
         known = {MAIN, *script.sessions, *(str(step.value) for step in steps if step.kind == "new_session")}
         for step in steps:
             if step.session not in known:
-                self.problem(("steps", step.index, "session"), f"no session is called '{step.session}'", _meant(step.session, known))
+                self.problem(
+                    ("steps", step.index, "session"),
+                    f"no session is called '{step.session}'",
+                    _meant(step.session, known),
+                )
         for one in checks:
             for name in sorted(one.expectation.sessions() - known):
                 place = ("expect", one.index, one.expectation.kind, "session")

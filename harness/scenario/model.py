@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fakemodel.loading import Document, Seconds, Span
-from fakemodel.script import Script
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from harness.expectations.base import Expectation
+from fakemodel.loading import Document, Seconds, Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fakemodel.script import Script
+    from harness.expectations.base import Expectation
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]  # a list in YAML; its members stay strict
 
@@ -38,7 +41,8 @@ class ApiFault(Value):
 
     One of: `delay` (seconds before the call), `gate` (hold until the step `release`), `status` (an HTTP status of its
     own), `hang` (never answer), `throw` (a network error), `busy` (a status answer in which no session is ever idle).
-    `first: N` spoils the first N calls, `nth: N` the Nth only. `forward: true` lets the call happen and spoils the answer.
+    `first: N` spoils the first N calls, `nth: N` the Nth only. `forward: true` lets the call happen and spoils the
+    answer.
     """
 
     delay: Seconds | None = None
@@ -53,7 +57,7 @@ class ApiFault(Value):
 
 
 class OpenCode(Value):
-    """How OpenCode runs: `config` is merged into opencode.json, `env` into its environment, `api` spoils guards' calls."""
+    """How OpenCode runs: `config` joins opencode.json, `env` its environment, `api` spoils guards' calls."""
 
     config: dict[str, Any] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
@@ -74,8 +78,8 @@ class PathGuard(Value):
 class GuardUse:
     """One guard of the scenario.
 
-    Fields: `name` as expectations call it; `options` OpenCode hands to it; `path` for a guard that is not ours (relative
-    to the scenario file); `marker` the text by which it speaks to the model, None when unknown.
+    Fields: `name` as expectations call it; `options` OpenCode hands to it; `path` for a guard that is not ours
+    (relative to the scenario file); `marker` the text by which it speaks to the model, None when unknown.
     """
 
     name: str
@@ -155,7 +159,7 @@ class Scenario:
 
     @property
     def isolated(self) -> bool:
-        """Whether the run wants an OpenCode process of its own: asked for, a moved clock, an environment, `run` or a kill."""
+        """Whether it wants a process of its own: asked for, a moved clock, an environment, `run` or a kill."""
         return (
             self.head.isolation == "process"
             or self.head.opencode.via == "run"

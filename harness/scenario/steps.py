@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from fakemodel.loading import Document, Path, Problem, check
 from pydantic import model_validator
 
+from fakemodel.loading import Document, Path, Problem, check
 from harness.expectations.base import Expectation
 from harness.scenario.model import Value
 
@@ -89,7 +89,9 @@ class _Permission:
             return check(document, place, PermissionReply)
         if value in ("once", "always", "reject"):
             return PermissionReply(reply=value)
-        raise document.error(Problem(f"a permission is answered with once, always or reject; got {value!r}", _span(document, place)))
+        raise document.error(
+            Problem(f"a permission is answered with once, always or reject; got {value!r}", _span(document, place))
+        )
 
 
 class _WaitFor:
@@ -102,17 +104,21 @@ class _WaitFor:
             return WaitFor(settled=True)
         if not isinstance(value, dict) or len(value) != 1:
             raise document.error(
-                Problem("wait_for wants 'settled' or one of gate, api_call, permission, idle or an expectation", _span(document, place))
+                Problem(
+                    "wait_for wants 'settled' or one of gate, api_call, permission, idle or an expectation",
+                    _span(document, place),
+                )
             )
         ((kind, inner),) = value.items()
         if kind in ("gate", "idle"):
-            return WaitFor(**{kind: _Text(f"the name of a {'gate' if kind == 'gate' else 'session'}").read(matcher, document, (*place, kind), inner)})
+            text = _Text(f"the name of a {'gate' if kind == 'gate' else 'session'}")
+            return WaitFor.model_validate({kind: text.read(matcher, document, (*place, kind), inner)})
         if kind == "api_call" and isinstance(inner, str):
             return WaitFor(api_call=ApiCall(call=inner))
         if kind == "permission" and isinstance(inner, str):
             return WaitFor(permission=PermissionAsked(action=inner))
         if kind in self.own:
-            return WaitFor(**{kind: check(document, (*place, kind), self.own[kind])})
+            return WaitFor.model_validate({kind: check(document, (*place, kind), self.own[kind])})
         return WaitFor(expectation=matcher(kind, (*place, kind)))
 
 
