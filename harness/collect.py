@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fakemodel.loading import SourceError
 from harness.errors import GuardlabError
-from harness.lab import Lab
+from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
+from harness.plugin import RUN
+from harness.process.supervisor import sweep_tag_prefix
 from harness.report.artifacts import keep
 from harness.scenario.loader import load
 from harness.settings import Settings
@@ -86,7 +90,14 @@ class ScenarioItem(pytest.Item):
 def lab_of(config: pytest.Config) -> Lab:
     """Give this worker's lab; it is started when the first scenario runs and stopped with the session."""
     if LAB not in config.stash:
-        lab = Lab(settings_of(config), binary=binary_of(config))
+        worker = getattr(config, "workerinput", {}).get("workerid", "main")
+        guard = config.getoption("guard_path")
+        lab = Lab(
+            settings_of(config),
+            binary=binary_of(config),
+            tag=f"{TAG_PREFIX}{config.stash[RUN]}-{worker}",
+            guard=(config.invocation_params.dir / guard) if guard else None,
+        )
         lab.__enter__()
         config.stash[LAB] = lab
         config.add_cleanup(lambda: lab.__exit__(None, None, None))
@@ -120,6 +131,14 @@ def describe_binary(config: pytest.Config) -> str:
     except GuardlabError as error:
         raise pytest.UsageError(str(error)) from error
     return f"opencode: {binary.version} ({binary.path}, {binary.why})"
+
+
+def sweep_run(run: str) -> list[str]:
+    """Kill and name the processes of a run whose worker is gone, and remove its temporary folders."""
+    survivors = [survivor.command_line for survivor in sweep_tag_prefix(f"{TAG_PREFIX}{run}-")]
+    for folder in Path(tempfile.gettempdir()).glob(f"{TAG_PREFIX}{run}-*"):
+        shutil.rmtree(folder, ignore_errors=True)
+    return survivors
 
 
 def _keywords(scenario: Scenario) -> Iterator[str]:

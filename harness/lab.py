@@ -8,6 +8,7 @@ import secrets
 import shutil
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -86,6 +87,8 @@ class Lab:
         """
         if not isinstance(scenario, Scenario):
             scenario = load(Path(scenario))
+        if self._guard:
+            scenario = replace(scenario, guards=tuple(replace(use, path=self._guard) for use in scenario.guards))
         folder = self.root / f"run-{next(self._numbers)}"
         folder.mkdir()
         try:

@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import secrets
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
     from harness.collect import ScenarioFile
 
 __all__: list[str] = []
 
 SUFFIX = ".scenario.yaml"
-SECTION = "guardlab"
+RUN = pytest.StashKey[str]()
+WORKER_KEY = "guardlab_run"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options; their values are read when the first scenario runs."""
-    group = parser.getgroup(SECTION, "guardlab: scenarios against the real OpenCode")
+    group = parser.getgroup("guardlab", "guardlab: scenarios against the real OpenCode")
     group.addoption(
         "--opencode-binary",
         metavar="PATH",
         help="the OpenCode to test (else OPENCODE_TEST_BINARY, ini opencode_binary, the pinned version)",
     )
     group.addoption("--opencode-version", metavar="VERSION", help="install and use this version of OpenCode")
-    group.addoption(
-        "--step-timeout", metavar="SECONDS", type=float, help="how long one step of a scenario may take (default 60)"
-    )
+    group.addoption("--step-timeout", metavar="SECONDS", type=float, help="how long one step may take (default 60)")
     group.addoption(
         "--keep-runs",
         choices=("on-failure", "always", "never"),
         help="which runs leave their files under .guardlab (default on-failure)",
     )
-    group.addoption(
-        "--guard", metavar="PATH", dest="guard_path", help="use this guard in every scenario that has a guard"
-    )
+    group.addoption("--guard", metavar="PATH", dest="guard_path", help="load this instead of each scenario's guard")
     parser.addini("opencode_binary", "the OpenCode to test, below the option and OPENCODE_TEST_BINARY")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers that scenarios carry."""
+    """Declare the markers that scenarios carry, and name this run, so that its processes can be told from others'."""
     for name, what in (
         ("scenario", "a guardlab scenario"),
-        ("incident", "a public loop incident"),
-        ("healthy", "a healthy look-alike"),
+        ("incident", "a scenario of a public loop incident"),
+        ("healthy", "a scenario of a healthy look-alike"),
     ):
         config.addinivalue_line("markers", f"{name}: {what}")
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    config.stash[RUN] = worker.get(WORKER_KEY) or secrets.token_hex(4)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker which run it belongs to."""
+    node.workerinput[WORKER_KEY] = node.config.stash[RUN]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
@@ -60,9 +66,41 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which OpenCode is used; quiet where nothing asks for one."""
-    if not any(str(arg).rstrip("/").endswith(("scenarios", SUFFIX)) or "scenarios" in str(arg) for arg in config.args):
+    """Say which OpenCode is used and why, where a path that was asked for holds scenarios."""
+    if config.option.collectonly or not any(_holds_scenarios(config, str(arg)) for arg in config.args):
         return None
-    from harness.collect import describe_binary  # noqa: PLC0415 - the same
+    from harness.collect import describe_binary  # noqa: PLC0415 - loaded only where there are scenarios
 
     return describe_binary(config)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Count what failed by its kind."""
+    kinds: dict[str, int] = {}
+    for report in terminalreporter.getreports("failed"):
+        kind = dict(report.user_properties).get("guardlab_kind")
+        if kind:
+            kinds[kind] = kinds.get(kind, 0) + 1
+    if kinds:
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        terminalreporter.write_line(f"guardlab: failed by kind: {told}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Clean up for a worker that was killed; the workers that ended well have cleaned up themselves."""
+    config = session.config
+    if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("dsession"):
+        return
+    from harness.collect import sweep_run  # noqa: PLC0415 - loaded only where there are workers
+
+    for survivor in sweep_run(config.stash[RUN]):
+        config.get_terminal_writer().line(f"guardlab: a process outlived its worker and was killed: {survivor}")
+
+
+def _holds_scenarios(config: pytest.Config, arg: str) -> bool:
+    """Look two levels deep: enough for a folder of scenarios, cheap in a project that has none."""
+    path = config.invocation_params.dir / arg.split("::", maxsplit=1)[0]
+    if path.is_file():
+        return path.name.endswith(SUFFIX)
+    return any(chain.from_iterable(path.glob(f"{depth}*{SUFFIX}") for depth in ("", "*/", "*/*/")))
