@@ -44,9 +44,19 @@ class Lab:
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, binary: Binary | None = None, tag: str | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        binary: Binary | None = None,
+        tag: str | None = None,
+        guard: Path | None = None,
     ) -> None:
-        """Start nothing yet. `binary` spares a second look for it; `tag` marks the processes of this lab."""
+        """Start nothing yet.
+
+        `binary` spares a second look for it; `tag` marks the processes of this lab; `guard` is loaded instead of each
+        guard that a scenario names.
+        """
+        self._guard = guard
         self.settings = settings or Settings.from_environment(os.environ)
         self.tag = tag or TAG_PREFIX + secrets.token_hex(6)
         self._binary = binary

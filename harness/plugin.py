@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from harness.collect import ScenarioFile
 
 __all__: list[str] = []
