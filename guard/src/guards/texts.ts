@@ -16,3 +16,16 @@ export function blockText(tool: string, count: number, windowMs: number): string
 function seconds(ms: number): string {
   return `${ms / 1000} s`;
 }
+
+/** The marker of a continuation after repeated prose. */
+export const STREAM_MARKER = "[ANTI-LOOP STREAM]";
+
+/** What the model is asked after its turn was cut. */
+export function continuationText(): string {
+  return [
+    `${STREAM_MARKER} Your last output was stopped because it repeated the same text.`,
+    "Look at the last result that you really have, and go on with the original task from there.",
+    "Take a different, useful action now; do not announce it again and do not redo what is done.",
+    "All permissions and tool limits hold as before. If no progress is possible, stop and name the specific reason once.",
+  ].join("\n");
+}

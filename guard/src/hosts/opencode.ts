@@ -8,6 +8,9 @@ import { parseOptions } from "../core/options.ts";
 import { globalConfigFolder } from "../core/paths.ts";
 import { CallGuard } from "../guards/calls.ts";
 import { Decisions } from "../guards/decisions.ts";
+import { StreamGuard } from "../guards/stream.ts";
+import { GUARD_ID, OpenCodeControl } from "./client.ts";
+import { readEvent } from "./events.ts";
 import { guardTools } from "./tools.ts";
 
 /** What OpenCode hands to a plugin, and the options of the wrapper form in `config`. */
@@ -23,16 +26,17 @@ export async function AntiLoop(input: AntiLoopInput, tupleOptions?: PluginOption
   const log = fileLog(resolve(globalConfigFolder(), options.logFile ?? "loop-detector.log"));
   for (const problem of problems) log.warn("option.bad", { problem });
   const calls = new CallGuard(options, log);
+  const stream = options.streamGuard ? new StreamGuard(options, new OpenCodeControl(input.client), log) : undefined;
   return {
     tool: guardTools(new Decisions(calls, options.threshold, log)),
-    event: async ({ event }) => shielded(log, "event", () => {
-      const deleted = deletedSession(event);
-      if (deleted !== undefined) calls.forget(deleted);
-    }),
+    event: async ({ event }) => shielded(log, "event", () => readEvent(event, { calls, stream })),
+    "chat.message": async ({ sessionID }, { message, parts }) =>
+      shielded(log, "chat.message", () => stream?.userMessage(sessionID, message.id, parts.some(isTyped))),
     "tool.execute.before": async ({ tool, sessionID }, { args }) => {
       const rejection = shielded(log, "tool.execute.before", () => calls.before(sessionID, tool, args));
       if (rejection !== undefined) throw new Error(rejection);
     },
+    dispose: async () => shielded(log, "dispose", () => stream?.dispose()),
   };
 }
 
@@ -46,9 +50,11 @@ function shielded<T>(log: Log, hook: string, decide: () => T): T | undefined {
   }
 }
 
-function deletedSession(event: { type: string; properties: unknown }): string | undefined {
-  if (event.type !== "session.deleted" || !isRecord(event.properties)) return undefined;
-  const { sessionID, info } = event.properties as { sessionID?: unknown; info?: unknown };
-  const id = sessionID ?? (isRecord(info) ? info["id"] : undefined);
-  return typeof id === "string" ? id : undefined;
+/**
+ * True for a part that the user gave. A message of plugins and of OpenCode itself is synthetic throughout; one of the
+ * user can hold synthetic parts too, with the content of the files that it names.
+ */
+function isTyped(part: { type: string; synthetic?: boolean; metadata?: unknown }): boolean {
+  const own = isRecord(part.metadata) && part.metadata["guard"] === GUARD_ID;
+  return part.synthetic !== true && part.type !== "compaction" && !own;
 }

@@ -1,0 +1,321 @@
+import { describe, expect, test } from "bun:test";
+import { FAILED, held, recordingClient, settled, type Answers } from "./client.ts";
+import { call, load } from "./plugin.ts";
+import { LOOP, Talk } from "./talk.ts";
+
+async function start(answers: Partial<Answers> = {}, options: Record<string, unknown> = {}) {
+  const recorder = recordingClient(answers);
+  const { hooks, logLines } = await load(options, recorder.client);
+  const talk = new Talk(hooks);
+  await talk.user();
+  return { ...recorder, hooks, talk, events: () => logLines().map((line) => line["event"]), logLines };
+}
+
+const SPEAKER = { agent: "plan", mode: "plan", providerID: "test", modelID: "m", variant: "high" };
+
+describe("abort and continuation", () => {
+  test("[INF-28] [INF-29] [INF-31] abort, then status, then one synthetic message", async () => {
+    const { talk, order, named, events } = await start();
+    await talk.loop(SPEAKER);
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync"]);
+    expect(named("abort")).toEqual([{ path: { id: "ses_1" } }]);
+    const [sent] = named("promptAsync");
+    expect(sent!["path"]).toEqual({ id: "ses_1" });
+    expect(sent!["body"]).toEqual({
+      messageID: expect.stringMatching(/^msg_[0-9a-f]{12}[0-9A-Za-z]{14}$/),
+      agent: "plan",
+      model: { providerID: "test", modelID: "m" },
+      variant: "high",
+      parts: [
+        { type: "text", synthetic: true, metadata: { guard: "opencode-infinity-loop-guard" }, text: expect.stringContaining("[ANTI-LOOP STREAM]") },
+      ],
+    });
+    expect(events()).toEqual(["stream.loop", "stream.aborted", "stream.continued"]);
+  });
+
+  test("[INF-31] an unknown speaker is left to OpenCode", async () => {
+    const { talk, named } = await start();
+    await talk.loop();
+    await settled();
+    expect(Object.keys(named("promptAsync")[0]!["body"])).toEqual(["messageID", "parts"]);
+  });
+
+  test("[INF-29] the hook does not wait for the recovery", async () => {
+    const abort = held<object>();
+    const { talk, order } = await start({ abort: () => abort.promise });
+    await talk.loop();
+    expect(order()).toEqual(["abort"]);
+    abort.release({ data: true });
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync"]);
+  });
+
+  test("[INF-29] the status is asked until the session is idle", async () => {
+    const statuses = [{ ses_1: { type: "busy" } }, { ses_1: { type: "retry" } }, { ses_2: { type: "busy" } }];
+    const { talk, order } = await start({ status: () => ({ data: statuses.shift() }) });
+    await talk.loop();
+    await Bun.sleep(200);
+    expect(order()).toEqual(["abort", "status", "status", "status", "promptAsync"]);
+  });
+
+  test("[INF-29] a status that says idle is idle", async () => {
+    const { talk, order } = await start({ status: () => ({ data: { ses_1: { type: "idle" } } }) });
+    await talk.loop();
+    await settled();
+    expect(order()).toContain("promptAsync");
+  });
+
+  test("[INF-25] [INF-28] one loop, one abort, though the rest of the stream and its last snapshot still come", async () => {
+    const { talk, order } = await start();
+    await talk.loop();
+    await talk.delta(LOOP.repeat(9));
+    await settled();
+    await talk.delta(LOOP.repeat(9));
+    await talk.part("text", { text: LOOP.repeat(12) });
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync"]);
+  });
+
+  test("[INF-37] call counters survive a recovery", async () => {
+    const { talk, hooks } = await start();
+    for (let i = 0; i < 2; i += 1) await call(hooks, "ses_1", "read", {});
+    await talk.loop();
+    await settled();
+    expect(await call(hooks, "ses_1", "read", {})).toStartWith("[ANTI-LOOP]");
+  });
+
+  test("[INF-12] two sessions recover at the same time", async () => {
+    const { talk, hooks, named } = await start();
+    await talk.loop();
+    await new Talk(hooks, "ses_2").loop();
+    await settled();
+    expect(named("promptAsync").map((options) => options["path"].id)).toEqual(["ses_1", "ses_2"]);
+  });
+
+  test("[INF-12] a child is aborted and not continued", async () => {
+    const { talk, order, events } = await start();
+    await talk.send("session.created", { info: { id: "ses_1", parentID: "ses_0" } });
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort"]);
+    expect(events()).toEqual(["stream.loop", "stream.aborted", "stream.stopped"]);
+  });
+
+  test("a compaction is aborted and not continued", async () => {
+    const { talk, order } = await start();
+    await talk.loop({ summary: true });
+    await settled();
+    expect(order()).toEqual(["abort"]);
+  });
+
+  test("[INF-36] streamRecovery false stops only", async () => {
+    const { talk, order } = await start({}, { streamRecovery: false });
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort"]);
+  });
+});
+
+describe("the allowance", () => {
+  test.each([0, 1, 2, 5])("[INF-32] streamMaxRecoveries %i, then a stop without a restart", async (allowed) => {
+    const { talk, named, toasts, events } = await start({}, { streamMaxRecoveries: allowed });
+    for (let i = 0; i < allowed + 2; i += 1) {
+      await talk.loop();
+      await settled();
+    }
+    expect(named("abort")).toHaveLength(allowed + 2);
+    expect(named("promptAsync")).toHaveLength(allowed);
+    expect(toasts().at(-1)).toBe(
+      `The model repeated itself again after ${allowed} continuations. It was stopped and is not restarted: send a message to go on.`,
+    );
+    expect(events().at(-1)).toBe("stream.exhausted");
+  });
+
+  async function continuationsAfter(speak: (talk: Talk, ownId: string) => Promise<void>): Promise<number> {
+    const { talk, named } = await start();
+    for (let i = 0; i < 3; i += 1) {
+      await talk.loop();
+      await settled();
+    }
+    await speak(talk, named("promptAsync").at(-1)!["body"].messageID);
+    await talk.loop();
+    await settled();
+    return named("promptAsync").length;
+  }
+
+  test.each([
+    ["a user message", [{ type: "text", text: "x" }]],
+    ["one that names a file", [{ type: "text", text: "x" }, { type: "text", text: "content", synthetic: true }, { type: "file" }]],
+    ["one that quotes the guard", [{ type: "text", text: "[ANTI-LOOP STREAM] what is that?" }]],
+  ])("[INF-33] %s resets it", async (_name, parts) => {
+    expect(await continuationsAfter((talk) => talk.user(parts))).toBe(3);
+  });
+
+  test.each([
+    ["a synthetic message", [{ type: "text", text: "x", synthetic: true }]],
+    ["a compaction", [{ type: "compaction" }]],
+    ["a message with the guard's metadata", [{ type: "text", text: "x", metadata: { guard: "opencode-infinity-loop-guard" } }]],
+  ])("[INF-33] %s does not", async (_name, parts) => {
+    expect(await continuationsAfter((talk) => talk.user(parts))).toBe(2);
+  });
+
+  test("[INF-33] a message with the id that the guard chose does not", async () => {
+    expect(await continuationsAfter((talk, ownId) => talk.user([{ type: "text", text: "x" }], ownId))).toBe(2);
+  });
+});
+
+describe("cancelling", () => {
+  test.each([
+    ["a user message", (talk: Talk) => talk.user()],
+    ["deletion of the session", (talk: Talk) => talk.send("session.deleted", { sessionID: "ses_1" })],
+    ["OpenCode's end", (talk: Talk) => talk.hooks.dispose!()],
+  ])("[INF-34] %s, at abort and at status", async (_name, end) => {
+    for (const step of ["abort", "status"] as const) {
+      const answer = held<object>();
+      const { talk, named, events, toasts } = await start({ [step]: () => answer.promise });
+      await talk.loop();
+      await settled();
+      await end(talk);
+      answer.release({ data: {} });
+      await settled();
+      expect(named("promptAsync")).toEqual([]);
+      expect(events().at(-1)).toBe("stream.cancelled");
+      expect(toasts()).toHaveLength(1);
+    }
+  });
+
+  test("[INF-34] a call of the cancelled recovery is given up", async () => {
+    const { talk, named } = await start({ status: () => held<object>().promise });
+    await talk.loop();
+    await settled();
+    expect(named("status")[0]!["signal"].aborted).toBe(false);
+    await talk.user();
+    expect(named("status")[0]!["signal"].aborted).toBe(true);
+  });
+
+  test("[INF-34] the guard's own message does not cancel", async () => {
+    const answer = held<object>();
+    const { talk, order } = await start({ status: () => answer.promise });
+    await talk.loop();
+    await settled();
+    await talk.user([{ type: "text", text: "x", synthetic: true }]);
+    answer.release({ data: {} });
+    await settled();
+    expect(order()).toContain("promptAsync");
+  });
+
+  test("[INF-34] the next loop after a cancelled recovery is dealt with, though its abort never answered", async () => {
+    let first = true;
+    const { talk, order } = await start({
+      abort: () => {
+        if (!first) return { data: true };
+        first = false;
+        return held<object>().promise;
+      },
+    });
+    await talk.loop();
+    await talk.user();
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort", "abort", "status", "promptAsync"]);
+  });
+
+  test("[INF-35] an abort that is not the guard's is followed by nothing", async () => {
+    const { talk, calls } = await start();
+    await talk.assistant();
+    await talk.delta(LOOP + LOOP);
+    await talk.send("session.error", { sessionID: "ses_1", error: { name: "MessageAbortedError", data: {} } });
+    await talk.send("session.idle", { sessionID: "ses_1" });
+    await settled();
+    expect(calls).toEqual([]);
+  });
+});
+
+describe("one at a time", () => {
+  test("a loop during abort or status starts nothing, and is found again afterwards", async () => {
+    const answer = held<object>();
+    const { talk, order } = await start({ status: () => answer.promise });
+    await talk.loop();
+    await settled();
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort", "status"]);
+    answer.release({ data: {} });
+    await settled();
+    await talk.delta(LOOP.repeat(3));
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync", "abort", "status", "promptAsync"]);
+  });
+
+  test("a loop in the continued turn is dealt with, though the continuation was never answered", async () => {
+    const { talk, order } = await start({ promptAsync: () => held<object>().promise });
+    await talk.loop();
+    await settled();
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync", "abort", "status", "promptAsync"]);
+  });
+});
+
+describe("failures", () => {
+  const thrown = (): never => {
+    throw new TypeError("fetch failed");
+  };
+
+  test.each([
+    ["abort", "abort", FAILED, "HTTP 500", ["abort"]],
+    ["abort", "abort", thrown, "TypeError", ["abort"]],
+    ["status", "status", FAILED, "HTTP 500", ["abort", "status"]],
+    ["status", "status", { data: "odd" }, "no status in the answer", ["abort", "status"]],
+    ["continuation", "promptAsync", FAILED, "HTTP 500", ["abort", "status", "promptAsync"]],
+    ["continuation", "promptAsync", thrown, "TypeError", ["abort", "status", "promptAsync"]],
+  ] as const)("[INF-30] [INF-39] [INF-40] a failed %s (%s): one warning, one toast, no retry", async (step, name, answer, reason, calls) => {
+    const { talk, order, logLines, toasts } = await start({ [name]: typeof answer === "function" ? answer : () => answer });
+    await talk.loop();
+    await talk.send("session.idle", { sessionID: "ses_1" });
+    await settled();
+    await talk.delta(LOOP.repeat(3));
+    await settled();
+    expect(order()).toEqual([...calls]);
+    expect(logLines().filter((line) => line["level"] === "warn")).toEqual([
+      { time: expect.any(String), level: "warn", guard: "infinity", event: "stream.failed", session: "ses_1", step, reason },
+    ]);
+    expect(toasts()).toEqual([
+      "The model repeats itself. Its turn is being stopped.",
+      `Recovery from repeated text failed at: ${step} (${reason}). It is not tried again.`,
+    ]);
+  });
+
+  test("[INF-29] [INF-39] a session that stays busy is not continued", async () => {
+    const { talk, named, logLines } = await start({ status: () => ({ data: { ses_1: { type: "busy" } } }) }, { streamIdleWaitMs: 100 });
+    await talk.loop();
+    await Bun.sleep(250);
+    expect(named("promptAsync")).toEqual([]);
+    expect(named("status").length).toBeLessThan(5);
+    expect(logLines().at(-1)).toMatchObject({ level: "warn", step: "status", reason: "not idle within 100 ms" });
+  });
+
+  test("[INF-29] [INF-39] a status that never answers ends with the wait, and the call is given up", async () => {
+    const { talk, named, logLines } = await start({ status: () => held<object>().promise }, { streamIdleWaitMs: 100 });
+    await talk.loop();
+    await Bun.sleep(200);
+    expect(named("status")[0]!["signal"].aborted).toBe(true);
+    expect(logLines().at(-1)).toMatchObject({ step: "status", reason: "not idle within 100 ms" });
+  });
+
+  test("[INF-40] a toast that fails changes nothing", async () => {
+    const { talk, order, events } = await start({ showToast: thrown });
+    await talk.loop();
+    await settled();
+    expect(order()).toEqual(["abort", "status", "promptAsync"]);
+    expect(events()).not.toContain("guard.fault");
+  });
+
+  test("[INF-61] the log never holds what was repeated", async () => {
+    const { talk, logLines } = await start();
+    await talk.loop(SPEAKER);
+    await settled();
+    expect(JSON.stringify(logLines()).toLowerCase()).not.toContain("check the logs");
+  });
+});
