@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
 import os
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import SetupError
-from harness.opencode.isolation import private_environment
+from harness.opencode.asking import ask
 from harness.opencode.npm import Npm
 from harness.opencode.versions import PINNED_VERSION, RIPGREP_VERSION, read_version
 from harness.process.platform import System
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Binary", "resolve", "ripgrep"]
 
-_ANSWER_DEADLINE = 15.0  # seconds for `--version`; two idle cores need 2
 _WAYS_OUT = (
     "Name one with --opencode-binary PATH, the variable OPENCODE_TEST_BINARY or the ini option opencode_binary; "
     "or install npm, so that guardlab can fetch one; or put `opencode` on the PATH."
@@ -95,9 +92,10 @@ def _provided(name: str, package: str, version: str, settings: Settings, system:
         trouble = error
     found = system.find(name)
     if found is None:
+        ways = _WAYS_OUT if name == "opencode" else "Install ripgrep, or install npm, so that guardlab can fetch it."
         raise SetupError(
             f"there is no {name} on the PATH, and npm gave none: {trouble.message}",
-            _WAYS_OUT if name == "opencode" else "Install ripgrep, or install npm, so that guardlab can fetch it.",
+            f"{trouble.hint}\n{ways}" if trouble.hint else ways,
         ) from None
     taken = Binary(found, _version_of(found, settings, system), f"from the PATH, because {trouble.message}")
     if name == "opencode" and version not in (PINNED_VERSION, taken.version):
@@ -133,43 +131,28 @@ def _installed(name: str, package: str, version: str, settings: Settings, system
 def _version_of(path: Path, settings: Settings, system: System) -> str:
     """Return what the program says its version is, from the last time it was asked if it has not changed since."""
     real = path.resolve()
-    state = real.stat() if real.is_file() else None
-    key = {"path": str(real), "size": state.st_size, "modified": state.st_mtime_ns} if state else {"path": str(real)}
-    digest = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+    if not real.is_file():
+        raise SetupError(f"{path} does not exist")
+    state = real.stat()
+    key = (str(real), state.st_size, state.st_mtime_ns)
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
     note = settings.cache_dir / "answered" / digest
     if note.is_file():
         return note.read_text(encoding="utf-8")
     version = _ask_version(path, system)
-    note.parent.mkdir(parents=True, exist_ok=True)
-    part = note.with_name(f"{digest}.{os.getpid()}")
-    part.write_text(version, encoding="utf-8")
-    part.replace(note)
+    with contextlib.suppress(OSError):  # without a note the program is asked again: slower, and right
+        note.parent.mkdir(parents=True, exist_ok=True)
+        part = note.with_name(f"{digest}.{os.getpid()}")
+        part.write_text(version, encoding="utf-8")
+        part.replace(note)
     return version
 
 
 def _ask_version(path: Path, system: System) -> str:
-    with tempfile.TemporaryDirectory(prefix="guardlab-", ignore_cleanup_errors=True) as home:
-        try:
-            asked = subprocess.run(
-                [str(path), "--version"],
-                env=private_environment(Path(home), system, [path]),
-                cwd=home,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-                timeout=_ANSWER_DEADLINE,
-            )
-        except subprocess.TimeoutExpired:
-            raise SetupError(f"`{path} --version` did not end within {_ANSWER_DEADLINE:g} s") from None
-        except OSError as error:
-            raise SetupError(f"`{path} --version` could not be started: {error.strerror or error}") from None
-    version = read_version(asked.stdout)
-    if asked.returncode or version is None:
-        said = (asked.stderr.strip() or asked.stdout.strip())[-500:] or "nothing"
-        raise SetupError(
-            f"`{path} --version` ended with exit code {asked.returncode} and printed: {said}; wanted a version number"
-        )
+    answer = ask(system, path, "--version")
+    version = read_version(answer.output)
+    if answer.trouble:
+        raise SetupError(answer.trouble)
+    if version is None:
+        raise SetupError(f"`{path} --version` printed: {answer.output[-500:] or 'nothing'}; wanted a version number")
     return version

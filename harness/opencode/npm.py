@@ -48,14 +48,14 @@ class Npm:
         `check` gets the folder before anything else can see it, and raises when what was fetched is no good; then
         nothing is kept.
         Two processes at once: the second one waits and takes what the first one installed.
-        Raises SetupError when npm fails.
+        Raises SetupError when npm fails and when the cache can't be written.
         """
         place = self.place(package, version)
         if place.is_dir():
             return place
-        place.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place.with_name(f".{version}.lock"), timeout=_INSTALL_DEADLINE)
         try:
+            place.parent.mkdir(parents=True, exist_ok=True)
             with lock:
                 if not place.is_dir():
                     self._fetch(package, version, place, check)
@@ -63,6 +63,11 @@ class Npm:
             raise SetupError(
                 f"another process has been installing {package}@{version} for {_INSTALL_DEADLINE:g} s",
                 f"Look for a hanging npm, or remove {lock.lock_file}.",
+            ) from None
+        except OSError as error:
+            raise SetupError(
+                f"{package}@{version} could not be put into {place}: {error.strerror or error}",
+                "Set the variable GUARDLAB_CACHE to a folder that can be written and has 300 MB to spare.",
             ) from None
         return place
 

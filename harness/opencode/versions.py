@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PINNED_VERSION", "RIPGREP_VERSION", "read_version"]
+__all__ = ["OLDEST_VERSION", "PINNED_VERSION", "RIPGREP_VERSION", "read_version"]
 
 PINNED_VERSION = "1.18.33"
 """The OpenCode that opencode-facts.md was written from."""
+
+OLDEST_VERSION = "1.18.3"
+"""The oldest OpenCode that the lab is meant for: the first 1.18 in the npm registry."""
 
 RIPGREP_VERSION = "1.18.0"
 """The version of the npm packages `@vscode/ripgrep-<os>-<arch>`, not of ripgrep itself."""
