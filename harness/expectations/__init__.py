@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.expectations.answer import Answer
-from harness.expectations.blocked import Blocked
-from harness.expectations.executed import Executed
-from harness.expectations.requests import Requests, StreamClosed
+from harness.expectations.families import FAMILIES
+from harness.expectations.order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,12 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["REGISTRY"]
 
-FAMILIES: tuple[type[Expectation], ...] = (
-    Blocked,
-    Executed,
-    Answer,
-    Requests,
-    StreamClosed,
-)
+EVERY: tuple[type[Expectation], ...] = (*FAMILIES, Order)
 
-REGISTRY: Mapping[str, type[Expectation]] = {family.kind: family for family in FAMILIES}
+REGISTRY: Mapping[str, type[Expectation]] = {family.kind: family for family in EVERY}

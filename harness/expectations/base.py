@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
 if TYPE_CHECKING:
     from harness.timeline import Record
 
-__all__ = ["Count", "Expectation", "Range", "Verdict", "failed", "judge_count", "passed", "unknown"]
+__all__ = ["Count", "Expectation", "Range", "Verdict", "failed", "passed", "unknown"]
 
 RANGE = re.compile(r"^(\d+)?\.\.(\d+)?$")
 
@@ -108,9 +108,3 @@ class Expectation(BaseModel, ABC):
         """Give the session names that it mentions, so that the loader can check them."""
         name: Any = getattr(self, "session", None)
         return frozenset((name,)) if isinstance(name, str) else frozenset()
-
-
-def judge_count(wanted: Range, seen: tuple[int, ...], what: str, where: str = "") -> Verdict:
-    """Compare how many entries were seen with a range; the entries are the evidence."""
-    verdict = passed if len(seen) in wanted else failed
-    return verdict(f"{len(seen)} {what}", f"{wanted} {what}", seen, where)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed, unknown
+from harness.expectations.base import Count, Expectation, Verdict, unknown
 from harness.expectations.markers import blocked_by, missing_marker, named_guards, unknown_guard
-from harness.expectations.views import Emission, emissions, matching
-from harness.expectations.words import call_words, count_words, positions, range_positions, times
+from harness.expectations.positions import judge_positions
+from harness.expectations.views import emissions, matching
+from harness.expectations.words import call_words
 
 if TYPE_CHECKING:
     from harness.timeline import Record
 
-__all__ = ["Blocked", "judge_positions"]
+__all__ = ["Blocked"]
 
 
 class Blocked(Expectation):
@@ -42,30 +43,8 @@ class Blocked(Expectation):
         if missing:
             return unknown(missing, f"{what}: {words}", tuple(call.last for call in calls))
         hits = [blocked_by(call, guards, self.says) for call in calls]
-        return judge_positions(calls, hits, (what, words), self.nth, self.times)
+        return judge_positions(hits, [call.last for call in calls], (what, words), self.nth, self.times)
 
     def claims_absence(self) -> bool:
         """Whether no block at all would pass."""
         return self.times is not None and 0 in self.times
-
-
-def judge_positions(
-    calls: list[Emission], hits: list[bool], words: tuple[str, str], nth: Range | None, wanted: Range | None
-) -> Verdict:
-    """Compare which of the calls are hits with exact positions, a count, or both; at least one hit by default.
-
-    `words` say what a hit is and which calls are meant. The entries that disagree come first in the evidence.
-    """
-    seen = {number for number, hit in enumerate(hits, 1) if hit}
-    count = wanted or (Range(1, None) if nth is None else Range(0, None))
-    must = set(range(max(nth.low, 1), max(nth.high or len(calls), nth.low) + 1)) if nth else seen
-    expected = [f"exactly {range_positions(nth)}"] if nth else []
-    expected += [times(count)] if wanted or not nth else []
-    what, chosen = words
-    actual = f"{what}: {positions(seen)} of {count_words(len(calls))}"
-    wrong = must ^ seen
-    order = sorted(range(1, len(calls) + 1), key=lambda number: (number not in wrong, number))
-    evidence = tuple(calls[number - 1].last for number in order)
-    verdict = failed if wrong or len(seen) not in count else passed
-    kept = evidence if verdict is failed else tuple(calls[number - 1].last for number in sorted(seen)) or evidence
-    return verdict(actual, f"{what}: {' and '.join(expected)} of the calls of {chosen}", kept)

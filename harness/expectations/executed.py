@@ -39,7 +39,7 @@ class Executed(Expectation):
         doubts = [effect.doubt for effect in found if effect.happened is None]
         evidence = tuple(effect.entry for effect in found if effect.happened and effect.entry)
         evidence = evidence or tuple(call.last for call in calls)
-        actual = f"executed: {done} of {count_words(len(calls))}"
+        actual = f"executed: {done} of {count_words(len(calls), 'call')}"
         expected = f"executed: {times(self.times)} of the calls of {call_words(self.tool, self.input, self.session)}"
         possible = {number in self.times for number in range(done, done + len(doubts) + 1)}
         if len(possible) > 1:

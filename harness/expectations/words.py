@@ -55,9 +55,9 @@ def call_words(tool: str | None, arguments: Mapping[str, Any] | None, session: s
     return f"{words} in session {session}" if session else words
 
 
-def count_words(number: int) -> str:
+def count_words(number: int, noun: str) -> str:
     """1 call, 2 calls."""
-    return f"{number} call" if number == 1 else f"{number} calls"
+    return f"{number} {noun if number == 1 else f'{noun}s'}"
 
 
 def ordinal(number: int) -> str:
@@ -92,8 +92,10 @@ def range_positions(wanted: Range) -> str:
     return positions(range(low, wanted.high + 1))
 
 
-def times(wanted: Range) -> str:
-    """`at least 1`, `at most 3`, `exactly 2`, `2 to 4`."""
+def times(wanted: Range, noun: str = "") -> str:
+    """Say how many of a noun: `at least 1 request`, `at most 3 calls`, `exactly 2`, `2 to 4 toasts`."""
+    if noun:
+        return f"{times(wanted)} {noun if (wanted.high or wanted.low) == 1 else f'{noun}s'}"
     if wanted.high is None:
         return f"at least {wanted.low}"
     if wanted.low == wanted.high:

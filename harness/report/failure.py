@@ -104,7 +104,7 @@ def _excerpt(failure: Failure, path: Path) -> list[str]:
         return [f"  {line}" for line in details]
     number, start = failure.span.line, failure.span.column - 1
     line = source[number - 1]
-    width = len(failure.key) if line[start:].startswith(failure.key) else failure.span.end_column - 1 - start
+    width = len(failure.key) if line[start:].startswith(failure.key) else _width(failure.span, line)
     bare = " " * len(str(number)) + " |"
     carets = " " * start + "^" * max(width, 1)
     parent = _parent(source, number)
@@ -113,6 +113,13 @@ def _excerpt(failure: Failure, path: Path) -> list[str]:
     first, *rest = details or [""]
     shown.append(f"{bare}  {carets} {first}".rstrip())
     return shown + [f"{bare}  {' ' * len(carets)} {text}".rstrip() for text in rest]
+
+
+def _width(span: Place, line: str) -> int:
+    """Give the width of the caret; a place that ends on a later line is marked to the end of its first."""
+    rest = len(line) - (span.column - 1)
+    width = span.end_column - span.column
+    return width if 0 < width <= rest else rest
 
 
 def _source(path: Path) -> list[str]:

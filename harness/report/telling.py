@@ -120,6 +120,10 @@ def _status(data: Data) -> str:
     return f"session.status {status.get('type')}{attempt}"
 
 
+def _hook_event(data: Data) -> str:
+    return f"inside OpenCode: {data.get('type')} {data.get('status') or ''}".rstrip()
+
+
 def _error(data: Data) -> str:
     error = data.get("error") or {}
     message = (error.get("data") or {}).get("message")
@@ -166,6 +170,7 @@ TELLERS: Mapping[str, Callable[[Data], str]] = {
     "exchange.invalid": _invalid,
     "session.status": _status,
     "session.error": _error,
+    "hook.event": _hook_event,
     "message.user": _user_message,
     "shell": _shell,
     "exit": _exit,

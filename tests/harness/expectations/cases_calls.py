@@ -94,12 +94,22 @@ def shell_without_id() -> Story:
 
 
 CASES = (
-    Case("blocked", "fail", "blocked: {tool: bash, input: {command: git status}, nth: 3, by: infinity}", lambda: three_blocked_from(4)),
+    Case(
+        "blocked",
+        "fail",
+        "blocked: {tool: bash, input: {command: git status}, nth: 3, by: infinity}",
+        lambda: three_blocked_from(4),
+    ),
     Case("blocked-range", "fail", "blocked: {tool: bash, nth: 3..5}", lambda: three_blocked_from(3, upto=4)),
     Case("blocked-beyond", "fail", "blocked: {tool: bash, nth: 3..12}", lambda: three_blocked_from(3)),
     Case("blocked-none", "fail", "blocked: {tool: read}", other_error),
     Case("blocked-absent", "fail", "blocked: {session: child, times: 0}", mixed),
-    Case("blocked-unknown-marker", "unknown", "blocked: {tool: bash, nth: 3}", lambda: three_blocked_from(3, guard=NAMELESS)),
+    Case(
+        "blocked-unknown-marker",
+        "unknown",
+        "blocked: {tool: bash, nth: 3}",
+        lambda: three_blocked_from(3, guard=NAMELESS),
+    ),
     Case("blocked-unknown-guard", "unknown", "blocked: {tool: bash, by: doom-loop}", lambda: three_blocked_from(3)),
     Case("nth", "pass", "blocked: {tool: bash, input: {command: git status}, nth: 3, by: infinity}", mixed),
     Case("nth range", "pass", "blocked: {tool: bash, nth: 3..5}", lambda: three_blocked_from(3)),
@@ -108,7 +118,12 @@ CASES = (
     Case("in the child", "pass", "blocked: {session: child, tool: grep, nth: 1}", mixed),
     Case("never", "pass", "blocked: {tool: read, times: 0}", other_error),
     Case("no guard", "pass", "blocked: {times: 0}", lambda: completed(told=True)),
-    Case("says", "pass", "blocked: {tool: bash, nth: 3..5, says: Stop it}", lambda: three_blocked_from(3, guard=NAMELESS, text="Stop it!")),
+    Case(
+        "says",
+        "pass",
+        "blocked: {tool: bash, nth: 3..5, says: Stop it}",
+        lambda: three_blocked_from(3, guard=NAMELESS, text="Stop it!"),
+    ),
     Case("says otherwise", "pass", "blocked: {times: 0, says: Stop it}", lambda: three_blocked_from(3)),
     Case("executed", "fail", "executed: {tool: bash, input: {command: git status}, times: 2}", late_block),
     Case("executed-late-block", "fail", "executed: {tool: bash, times: 0}", late_block),
@@ -125,4 +140,4 @@ CASES = (
     Case("edit", "pass", "executed: {tool: edit}", lambda: edited("new")),
     Case("other tool", "pass", "executed: {tool: read, times: 1}", lambda: completed(told=True)),
     Case("blocked write", "pass", "executed: {tool: grep, times: 0}", mixed),
-)  # fmt: skip
+)

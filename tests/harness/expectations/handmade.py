@@ -97,7 +97,7 @@ class Story:
         disk: tuple[str | None, str | None] = (None, None),
         **arguments: Any,
     ) -> str:
-        """Emit a tool call. `fate` completed or error; `seen`: the effect's witnesses saw it; `disk` hashes before and after."""
+        """Emit a tool call. `fate` completed or error; `seen`: its witnesses saw it; `disk` hashes before and after."""
         call, part = self.identity("call"), self.identity("prt")
         state: dict[str, Any] = {"status": "pending", "input": {}}
         self.part(session, id=part, type="tool", tool=tool, callID=call, state=state)
@@ -139,6 +139,10 @@ class Story:
         entry = self.add("model", kind, "fake", session)
         self.entries[-1] = replace(entry, data=data)
         return self.entries[-1]
+
+    def move(self, entry: Entry, at: float) -> None:
+        """Say that an entry happened at another time; its reporter's own count stays."""
+        self.entries[entry.seq - 1] = replace(entry, at=at)
 
     def record(self) -> Record:
         start = next((e.at for e in self.entries if e.kind == "prompt"), 100.0)

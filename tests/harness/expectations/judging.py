@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-
-from handmade import Story
+from typing import TYPE_CHECKING
 
 from fakemodel.loading import Document, check, load_text
 from harness.expectations import REGISTRY
-from harness.expectations.base import Expectation, Verdict
 from harness.report.failure import Failure, render
-from harness.timeline import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from handmade import Story
+
+    from harness.expectations.base import Expectation, Verdict
+    from harness.timeline import Record
 
 FILE = "scenarios/case.scenario.yaml"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One expectation judged on one record. `name` is the golden file's for fail and unknown; `line` as under expect."""
+    """One expectation judged on one record; for fail and unknown, `name` is the golden file's."""
 
     name: str
     status: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import cases_calls
+import cases_recovery
+import cases_rest
 import cases_texts
 import pytest
 from judging import Case, read, report
@@ -10,7 +12,12 @@ from judging import Case, read, report
 from harness.expectations import REGISTRY
 from harness.timeline import Record
 
-CASES: tuple[Case, ...] = (*cases_calls.CASES, *cases_texts.CASES)
+CASES: tuple[Case, ...] = (
+    *cases_calls.CASES,
+    *cases_texts.CASES,
+    *cases_recovery.CASES,
+    *cases_rest.CASES,
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}: {case.name}")

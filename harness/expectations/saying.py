@@ -1,0 +1,86 @@
+"""The expectations about what a guard tells its user: `toast`, `log`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import model_validator
+
+from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed, unknown
+from harness.expectations.words import count_words, quoted, times
+
+if TYPE_CHECKING:
+    from harness.timeline import Record
+
+__all__ = ["Log", "Toast"]
+
+
+class Toast(Expectation):
+    """A toast in OpenCode's interface (seen under `serve`, opencode-facts.md L).
+
+    Fields: `contains` a text of its title or message; `times` how often, at least once by default.
+    """
+
+    kind: ClassVar[str] = "toast"
+    shorthand: ClassVar[str | None] = "contains"
+    contains: str
+    times: Count = Range(1, None)
+
+    def judge(self, record: Record) -> Verdict:
+        """Count the toasts with the text."""
+        toasts = record.of("tui.toast.show")
+        hits = [e for e in toasts if any(self.contains in str(e.data.get(key) or "") for key in ("title", "message"))]
+        others = f"; others: {', '.join(quoted(str(e.data.get('message'))) for e in toasts[:3])}" if toasts else ""
+        right = len(hits) in self.times
+        actual = f"{len(hits)} of {count_words(len(toasts), 'toast')}" + ("" if right or hits else others)
+        expected = f"{times(self.times, 'toast')} with {quoted(self.contains)}"
+        return (passed if right else failed)(actual, expected, tuple(e.seq for e in hits or toasts))
+
+    def claims_absence(self) -> bool:
+        """Whether no toast at all would pass."""
+        return 0 in self.times
+
+
+class Log(Expectation):
+    """The lines that the guards of the run wrote to their logs.
+
+    Fields: `contains` a text of at least one line; `absent` a text of no line: something that a guard must not log. An
+    absence in a log without a line is unknown, since a guard that logs nothing proves nothing.
+    """
+
+    kind: ClassVar[str] = "log"
+    contains: str | None = None
+    absent: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Log:
+        if self.contains is None and self.absent is None:
+            raise ValueError("a log has 'contains', 'absent' or both")
+        return self
+
+    def judge(self, record: Record) -> Verdict:
+        """Look through every line."""
+        lines = record.of("log")
+        wanted = [f"a line with {quoted(self.contains)}"] if self.contains is not None else []
+        wanted += [f"no line with {quoted(self.absent)}"] if self.absent is not None else []
+        expected = " and ".join(wanted)
+        if not lines and self.contains is None:
+            return unknown("the guard logged nothing, so the absence proves nothing", expected)
+        found = [e for e in lines if self.contains is not None and self.contains in str(e.data.get("line"))]
+        leaked = [e for e in lines if self.absent is not None and self.absent in str(e.data.get("line"))]
+        if leaked:
+            shown = quoted(str(leaked[0].data.get("line")))
+            return failed(
+                f"{len(leaked)} of {count_words(len(lines), 'line')} with it: {shown}",
+                expected,
+                tuple(e.seq for e in leaked),
+            )
+        if self.contains is not None and not found:
+            return failed(f"none of {count_words(len(lines), 'line')}", expected, tuple(e.seq for e in lines[-3:]))
+        return passed(
+            f"{count_words(len(lines), 'line')} looked through", expected, tuple(e.seq for e in found or lines)
+        )
+
+    def claims_absence(self) -> bool:
+        """Whether a text must not be there."""
+        return self.absent is not None
