@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from fakemodel.connection import Connection
 from fakemodel.protocols import protocols
-from fakemodel.request import redacted
+from fakemodel.request import Request, redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Mapping
 
     from fakemodel.connection import Receive, Send
+    from fakemodel.live import LiveExchange
     from fakemodel.protocols.base import WireProtocol
     from fakemodel.stage import Stage
 
@@ -29,7 +30,7 @@ class App:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        connection = Connection(receive, send)
+        connection = Connection(receive, send, scope.get("state", {}).get("transport"))
         try:
             await self._answer(scope, connection)
         except Exception as error:
@@ -41,45 +42,51 @@ class App:
     async def _answer(self, scope: Mapping[str, Any], connection: Connection) -> None:
         body = await connection.body()
         token, _, tail = scope["path"].lstrip("/").partition("/")
-        path = f"/{tail}"
         stage = self.stages.get(token)
-        protocol = self._protocol(scope["method"], path)
         if stage is None:
             await _plain(connection, 404, "fakemodel: no stage has this token")
         elif stage.closed:
             await _plain(connection, 410, "fakemodel: this stage is closed")
-        elif scope["method"] == "GET" and path.endswith("/models"):
-            await _plain(connection, 200, self._models(path))
-        elif protocol is None:
-            await _plain(connection, 404, f"fakemodel: no protocol answers {scope['method']} {path}")
+        elif scope["method"] == "GET" and tail.endswith("/models"):
+            await _json(connection, 200, self._models(f"/{tail}"))
         else:
-            await self._play(stage, protocol, path, body, _headers(scope), connection)
+            await self._begin(stage, scope, f"/{tail}", body, connection).play()
 
-    async def _play(
-        self, stage: Stage, protocol: WireProtocol, path: str, body: bytes, headers: dict[str, str], connection: Connection
-    ) -> None:
+    def _begin(
+        self, stage: Stage, scope: Mapping[str, Any], path: str, body: bytes, connection: Connection
+    ) -> LiveExchange:
+        """Let the stage take the request in; what is no request of a protocol counts as unscripted."""
+        headers = redacted(_headers(scope))
+        protocol = self._protocol(scope["method"], path)
+        nothing = Request("", stream=False, system="", messages=(), tools=(), headers=headers)
+        if protocol is None:
+            reason = f"no protocol answers {scope['method']} {path}"
+            return stage.refuse(nothing, self._protocols["openai_chat"], connection, 404, reason)
         try:
-            request = protocol.read(path, json.loads(body), redacted(headers))
+            request = protocol.read(path, json.loads(body), headers)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            await _plain(connection, 400, f"fakemodel: this is no request of {protocol.name}: {error!r}")
-            return
-        await stage.begin(request, protocol, connection).play()
+            reason = f"the body is no request of {protocol.name}: {error!r}"
+            return stage.refuse(nothing, protocol, connection, 400, reason)
+        return stage.begin(request, protocol, connection)
 
     def _protocol(self, method: str, path: str) -> WireProtocol | None:
         if method != "POST":
             return None
         return next((protocol for protocol in self._protocols.values() if protocol.accepts(path)), None)
 
-    def _models(self, path: str) -> str:
-        fitting = [protocol for protocol in self._protocols.values() if path.startswith(protocol.base_path)]
-        return fitting[0].models().decode() if fitting else "{}"
+    def _models(self, path: str) -> bytes:
+        fitting = [protocol for protocol in self._protocols.values() if path == f"{protocol.base_path}/models"]
+        return fitting[0].models() if fitting else b"{}"
 
 
-def _headers(scope: MutableMapping[str, Any] | Mapping[str, Any]) -> dict[str, str]:
+def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 async def _plain(connection: Connection, status: int, text: str) -> None:
-    body = text if status == 200 else json.dumps({"error": {"message": text}})
+    await _json(connection, status, json.dumps({"error": {"message": text}}).encode())
+
+
+async def _json(connection: Connection, status: int, body: bytes) -> None:
     await connection.start(status, {"content-type": "application/json", "x-should-retry": "false"})
-    await connection.finish(body.encode())
+    await connection.finish(body)

@@ -61,9 +61,12 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-def wrong(message: str, hint: str | None = None) -> PydanticCustomError:
-    """Return an error for a validator to raise; ``check`` shows its message and hint as they are."""
-    return PydanticCustomError("wrong", "{message}", {"message": message, "hint": hint})
+def wrong(message: str, hint: str | None = None, *, key: str | None = None) -> PydanticCustomError:
+    """Return an error for a validator to raise; ``check`` shows its message and hint as they are.
+
+    ``key`` puts the place at that key of the mapping that the validator looks at.
+    """
+    return PydanticCustomError("wrong", "{message}", {"message": message, "hint": hint, "key": key})
 
 
 def parse_duration(value: object) -> float:
@@ -74,7 +77,11 @@ def parse_duration(value: object) -> float:
             return float(match[1]) * _UNIT_SECONDS[match[2]]
     if value == 0 and not isinstance(value, bool):
         return 0.0
-    hint = f"with a unit: {value}ms or {value}s" if isinstance(value, int | float) and not isinstance(value, bool) else None
+    hint = (
+        f"with a unit: {value}ms or {value}s"
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else None
+    )
     raise wrong(f"wanted a duration such as 5ms, 1.5s or 2m, got {described(value)}", hint)
 
 
@@ -101,13 +108,15 @@ def described(value: object) -> str:
     return "a mapping" if isinstance(value, dict) else "a list"
 
 
-def check(document: Document, path: Path, model: type[ModelT]) -> ModelT:
+def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable[str] | None = None) -> ModelT:
     """Return the value at ``path`` as an instance of ``model``; tuples are read from lists.
 
-    Raises SourceError with every problem at its place: an unknown key at the key, with the nearest known
+    With ``keys`` only these keys of a mapping are looked at. Raises SourceError with every problem at its place: an unknown key at the key, with the nearest known
     one; a missing key at the mapping that lacks it; a wrong type as what was wanted and what was found.
     """
     value = document.at(path)
+    if keys is not None:
+        value = {key: value[key] for key in keys}
     if not _finite(value):
         raise document.error(Problem("an infinite number or NaN has no use here", document.spans[path]))
     try:
@@ -141,7 +150,7 @@ def _problems(document: Document, path: Path, model: type[BaseModel], error: Val
             text = _WANTED[kind].format(**detail.get("ctx", {}))
             wanted.setdefault(place, []).extend([] if text in wanted.get(place, []) else [text])
         else:
-            problems[place] = _said(document, place, detail, rest)
+            problems.setdefault(place, _said(document, place, detail, rest))
     for place, texts in wanted.items():
         # An alternative that got further into the value says more than one that refused it as a whole.
         if not any(other[: len(place)] == place and len(other) > len(place) for other in (*problems, *wanted)):
@@ -188,8 +197,10 @@ def _mismatch(document: Document, place: Path, texts: list[str]) -> Problem:
 def _said(document: Document, place: Path, detail: ErrorDetails, rest: tuple[str | int, ...]) -> Problem:
     context = detail.get("ctx", {})
     message = str(context.get("error", context.get("message", detail["msg"])))
-    where = document.key_spans[place] if rest == ("[key]",) and place in document.key_spans else document.spans[place]
-    return Problem(message, where, context.get("hint"))
+    key = document.key_spans.get((*place, context["key"])) if context.get("key") else None
+    if rest == ("[key]",):
+        key = document.key_spans.get(place)
+    return Problem(message, key or document.spans[place], context.get("hint"))
 
 
 def _fields(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:

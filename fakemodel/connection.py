@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
+import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection"]
 
+_FLUSH_SECONDS = 2.0
+"""How long a reset waits for what was written before; a client that reads nothing gets less."""
+
 
 class Connection:
     """The answer's side of one request.
@@ -23,11 +29,12 @@ class Connection:
     connection, at ``stopped_at`` in monotonic seconds) or ``shutdown`` (the stage was closed).
     """
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, transport: asyncio.Transport | None = None) -> None:
         self.stopped: Literal["gone", "shutdown"] | None = None
         self.stopped_at = 0.0
         self._receive = receive
         self._send = send
+        self._transport = transport
         self._wake = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -69,9 +76,24 @@ class Connection:
         """Send the last bytes and end the response as HTTP wants it."""
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
-    async def pause(self, seconds: float) -> None:
-        """Wait, but no longer than the client stays; 0 only lets others run."""
-        if seconds <= 0:
+    async def cut(self, by: Literal["fin", "rst"]) -> None:
+        """Close the connection under the client: as usual, or by a reset. What was written before arrives."""
+        transport = self._transport
+        if transport is None:
+            raise RuntimeError("the server gave no transport; a connection can be cut only under fakemodel.server")
+        if by == "rst":
+            deadline = time.monotonic() + _FLUSH_SECONDS
+            while transport.get_write_buffer_size() and self.stopped is None and time.monotonic() < deadline:
+                await asyncio.sleep(0)
+            linger = struct.pack("ii", 1, 0) if sys.platform != "win32" else struct.pack("hh", 1, 0)
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            transport.abort()
+        else:
+            transport.close()
+
+    async def pause(self, seconds: float | None) -> None:
+        """Wait, but no longer than the client stays (None: until it leaves); 0 only lets others run."""
+        if seconds is not None and seconds <= 0:
             await asyncio.sleep(0)
             return
         with suppress(TimeoutError):

@@ -27,8 +27,9 @@ class Exchange:
     1 in that reply; all three are None where nothing was scripted. ``chunks_sent`` are the wire events
     handed to the socket: an upper bound of what the client read. ``chunks_scripted`` is None for an endless
     reply. ``part`` is the position (from 0) and kind of the part that was being sent, ``repeats`` the whole
-    repetitions of its text, ``text_sent`` the characters of all its text and arguments. ``stop_lag`` is the time
-    from the client's close to the stop of the stream.
+    repetitions of its text, ``text_sent`` the characters of text and arguments of all parts. ``stop_lag`` is the
+    time from the client's close to the stop of the stream, ``stalled`` the time that a stall lasted. ``faults``
+    are the kinds of the faults that acted.
     """
 
     number: int
@@ -50,6 +51,8 @@ class Exchange:
     repeats: int
     text_sent: int
     stop_lag: float | None
+    faults: tuple[str, ...]
+    stalled: float | None
     request: Request
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from fakemodel.checking import Seconds, StrictModel, described, parse_duration, wrong
+from fakemodel.faults import FaultModel
+from fakemodel.script import DEFAULT_PACE, Finish
 
-__all__ = ["ChildModel", "PartModel", "ReplyModel", "WhenModel"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["ChildModel", "PartModel", "ReplyModel", "ScriptModel", "Sentences", "UntilModel", "VaryModel", "WhenModel"]
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
-PositionModel: TypeAlias = Literal["start", "middle", "end"] | Count
+Tokens: TypeAlias = Annotated[int, Field(ge=0)]
+PointModel: TypeAlias = Literal["start", "middle", "end"] | Count
 Sentences: TypeAlias = Text | Annotated[tuple[Text, ...], Field(min_length=1)]
 Arguments: TypeAlias = dict[str, Any]
 
@@ -23,10 +29,14 @@ _TOKENS = re.compile(r"(\d+(?:\.\d+)?)\s*tokens/s")
 def _one_call(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) != 1:
         raise wrong(f"a call names one tool, got {len(value)}", "write several calls as a list under 'calls'")
+    ((tool, arguments),) = value.items()
+    if isinstance(arguments, tuple) and tool != "run":
+        raise wrong(f"the arguments of {tool} are a mapping, got a list", "only 'run' takes a list of words")
     return value
 
 
 CallModel: TypeAlias = Annotated[dict[str, Arguments | tuple[Text, ...]], AfterValidator(_one_call)]
+Calls: TypeAlias = Annotated[tuple[CallModel, ...], Field(min_length=1)]
 
 
 def _pace(value: object) -> float:
@@ -43,14 +53,14 @@ class WhenModel(StrictModel):
 
     user_says: Text | None = None
     tool_result: Text | None = None
-    tool_results: Annotated[int, Field(ge=0)] | None = None
+    tool_results: Tokens | None = None
     system_says: Text | None = None
     header: dict[str, str] = {}
     last_stream: Literal["client", "script", "fault", "killed"] | None = None
     guard_says: Text | None = None
 
     @model_validator(mode="after")
-    def _not_empty(self) -> WhenModel:
+    def _not_empty(self) -> Self:
         if not self.model_fields_set:
             raise wrong("a condition is missing", f"known conditions: {', '.join(sorted(type(self).model_fields))}")
         return self
@@ -60,6 +70,21 @@ class UntilModel(WhenModel):
     """What ends a repeated reply."""
 
     blocked: Count | None = None
+
+
+class VaryModel(StrictModel):
+    """How repetitions differ."""
+
+    counter: Annotated[int, Field(ge=0)] | None = None
+    items: Annotated[tuple[Text, ...], Field(min_length=1)] = ()
+    reworded: Annotated[tuple[Sentences, ...], Field(min_length=1)] = ()
+    growing: str = ""
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not self.model_fields_set:
+            raise wrong("nothing varies", "known ways: counter, items, reworded, growing")
+        return self
 
 
 class ChunksModel(StrictModel):
@@ -79,16 +104,24 @@ class GateModel(StrictModel):
     """A gate with its point."""
 
     name: Text
-    at: PositionModel = "start"
+    at: PointModel = "start"
 
 
 class UsageModel(StrictModel):
     """Reported tokens."""
 
-    input: Annotated[int, Field(ge=0)] = 10
-    output: Annotated[int, Field(ge=0)] = 10
-    reasoning: Annotated[int, Field(ge=0)] = 0
-    cached: Annotated[int, Field(ge=0)] = 0
+    input: Tokens = 10
+    output: Tokens = 10
+    reasoning: Tokens = 0
+    cached: Tokens = 0
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.cached > self.input or self.reasoning > self.output:
+            raise wrong(
+                "'input' includes 'cached' and 'output' includes 'reasoning': the part is greater than the whole"
+            )
+        return self
 
 
 class ProseModel(StrictModel):
@@ -99,13 +132,24 @@ class ProseModel(StrictModel):
     call: CallModel | None = None
     repeat: Literal["forever"] | Count = 1
     join: Literal["space", "newline", "blank line", "nothing"] = "space"
+    vary: VaryModel | None = None
+
+    @model_validator(mode="after")
+    def _prose_has_text(self) -> Self:
+        silent = self.think is None and self.say is None
+        for key in ("repeat", "join"):
+            if silent and key in self.model_fields_set and getattr(self, "parts", None) is None:
+                raise wrong(f"'{key}' is about 'say' or 'think'", "'times' repeats a reply with calls", key=key)
+        if silent and self.vary is not None and (self.vary.reworded or self.vary.growing):
+            raise wrong("calls vary by 'counter' and 'items' alone", key="vary")
+        return self
 
 
 class PartModel(ProseModel):
     """One entry of ``parts``."""
 
     @model_validator(mode="after")
-    def _one_kind(self) -> PartModel:
+    def _one_kind(self) -> Self:
         if sum(value is not None for value in (self.think, self.say, self.call)) != 1:
             raise wrong("a part is one of think, say or call")
         return self
@@ -114,8 +158,8 @@ class PartModel(ProseModel):
 class ReplyModel(ProseModel):
     """One reply."""
 
-    calls: Annotated[tuple[CallModel, ...], Field(min_length=1)] | None = None
-    rotate: Annotated[tuple[CallModel, ...], Field(min_length=1)] | None = None
+    calls: Calls | None = None
+    rotate: Calls | None = None
     parts: Annotated[tuple[PartModel, ...], Field(min_length=1)] | None = None
     times: Count | None = None
     until: UntilModel | None = None
@@ -124,45 +168,83 @@ class ReplyModel(ProseModel):
     when: WhenModel | None = None
     chunks: ChunksModel | None = None
     wire: WireModel | None = None
-    pace: Annotated[float, BeforeValidator(_pace)] = 0.005
+    pace: Annotated[float, BeforeValidator(_pace)] = DEFAULT_PACE
     first_chunk_delay: Seconds = 0.0
     max_chunks: Count | None = None
-    finish: Literal["stop", "tool_calls", "length", "content_filter", "unknown", "none"] | None = None
+    finish: Finish | None = None
     usage: UsageModel = UsageModel()
     elapsed: Seconds = 0.0
+    fault: FaultModel | Annotated[tuple[FaultModel, ...], Field(min_length=1)] | None = None
     gate: Text | GateModel | None = None
     name: Text | None = None
 
+    @property
+    def faults(self) -> tuple[FaultModel, ...]:
+        """The faults as a list."""
+        return () if self.fault is None else (self.fault,) if isinstance(self.fault, FaultModel) else self.fault
+
     @model_validator(mode="after")
-    def _fits_together(self) -> ReplyModel:
+    def _fits_together(self) -> Self:
         given = [key for key in ("think", "say", "call", "calls", "rotate", "parts") if getattr(self, key) is not None]
         if not given:
             raise wrong("a reply answers nothing", "it needs one of say, think, call, calls, rotate or parts")
         for alone in ("rotate", "parts"):
             if alone in given and len(given) > 1:
-                raise wrong(f"'{alone}' cannot stand beside '{next(key for key in given if key != alone)}'")
+                other = next(key for key in given if key != alone)
+                raise wrong(f"'{alone}' cannot stand beside '{other}'", key=alone)
         if "call" in given and "calls" in given:
-            raise wrong("'call' cannot stand beside 'calls'", "write all calls under 'calls'")
-        self._check_repetition()
+            raise wrong("'call' cannot stand beside 'calls'", "write all calls under 'calls'", key="call")
+        if self.parts is not None:
+            for key in self.model_fields_set & {"repeat", "join", "vary"}:
+                raise wrong(f"'{key}' belongs to one of the parts", key=key)
         return self
 
-    def _check_repetition(self) -> None:
+    @model_validator(mode="after")
+    def _times_fit(self) -> Self:
         if self.until is not None and self.max is None:
-            raise wrong("'until' needs 'max', the greatest number of requests that the reply answers", "add max: 10")
-        if self.max is not None and self.until is None:
-            raise wrong("'max' has a meaning only beside 'until'", "'times' is the number of requests that the reply answers")
+            raise wrong(
+                "'until' needs 'max', the greatest number of requests that it answers", "add max: 10", key="until"
+            )
+        if self.until is None and self.max is not None:
+            raise wrong("'max' means something only beside 'until'", "'times' is the number of requests", key="max")
         if self.until is not None and self.times is not None:
-            raise wrong("'times' cannot stand beside 'until'", "'max' bounds a reply with 'until'")
+            raise wrong("'times' cannot stand beside 'until'", "'max' bounds a reply with 'until'", key="times")
+        return self
+
+    @model_validator(mode="after")
+    def _endless_fits(self) -> Self:
         parts = self.parts or (self,)
         endless = [part for part in parts if part.repeat == "forever"]
-        if endless and self.max_chunks is None and self.pace == 0:
-            raise wrong("'repeat: forever' without a pace needs 'max_chunks'", "give a pace such as 5ms, or max_chunks: 1000")
-        if endless and (endless[0] is not parts[-1] or self.call is not None or self.calls is not None):
+        if not endless:
+            return self
+        if endless[0] is not parts[-1] or self.call is not None or self.calls is not None:
             raise wrong("nothing can follow a part that is repeated forever")
+        if self.max_chunks is not None:
+            return self
+        if self.pace == 0:
+            raise wrong(
+                "'repeat: forever' without a pace needs 'max_chunks'", "a pace such as 5ms, or max_chunks: 1000"
+            )
+        points = [fault.chosen[1].point for fault in self.faults]
+        points += [self.gate.at] if isinstance(self.gate, GateModel) else []
+        for point in ("middle", "end"):
+            if point in points:
+                raise wrong(f"a reply that never ends has no {point}", "give the number of a chunk")
+        return self
 
 
 class ChildModel(StrictModel):
     """A session script with the prompt that picks it; its replies are read one by one."""
 
     prompt: Text
-    replies: list[Any]
+    replies: Any
+
+
+class ScriptModel(StrictModel):
+    """What stands beside the sessions in a script; the replies under ``any_time`` are read one by one."""
+
+    any_time: Any = None
+    title: Text | None = None
+    compaction: Text | None = None
+    allow_unused: tuple[Text, ...] = ()
+    allow_extra: tuple[Text, ...] = ()

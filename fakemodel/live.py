@@ -1,4 +1,4 @@
-"""An exchange while it runs: finds out what is sent, when, and who ends it."""
+"""An exchange while it runs: sends the answer, notes what is sent and when, and finds out who ends it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,23 @@ import time
 from typing import TYPE_CHECKING
 
 from fakemodel.exchange import Exchange
+from fakemodel.faults.base import Response, StreamTools
 from fakemodel.routing import kind_of, parent_of, session_of
-from fakemodel.stream import Hold, Pause, Position, chunks, count_chunks, whole_text, with_gate
+from fakemodel.stream import (
+    Cut,
+    End,
+    Hold,
+    Mark,
+    Meter,
+    Slice,
+    Stall,
+    chunks,
+    count_chunks,
+    middle_piece,
+    part_text,
+    sliced,
+    with_gate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +32,7 @@ if TYPE_CHECKING:
     from fakemodel.exchange import EndedBy
     from fakemodel.protocols.base import Answer, WireProtocol
     from fakemodel.request import Request
-    from fakemodel.script import Reply
+    from fakemodel.script import Reply, ScheduledFault
     from fakemodel.stage import Stage
     from fakemodel.stream import Item
 
@@ -28,38 +43,48 @@ _JSON_HEADERS = {"content-type": "application/json"}
 
 
 class LiveExchange:
-    """The mutable side of an Exchange; only the server's thread writes to it."""
+    """The mutable side of an Exchange; only the server's thread writes to it.
+
+    ``refusal`` is the status and the reason when no reply answers. Else ``reply`` and ``answer`` are set, and
+    ``position`` and ``use`` where they come from a script.
+    """
 
     def __init__(
-        self, stage: Stage, number: int, session: str | None, request: Request, protocol: WireProtocol, connection: Connection
+        self, stage: Stage, number: int, request: Request, protocol: WireProtocol, connection: Connection
     ) -> None:
         self.number = number
         self.request = request
         self.connection = connection
         self.kind = kind_of(request)
-        self.reason: str | None = None
+        self.session: str | None = None
+        self.refusal: tuple[int, str] | None = None
         self.reply: Reply | None = None
         self.answer: Answer | None = None
         self.position: int | None = None
         self.use: int | None = None
-        self.attempt = 1
+        self.faults: tuple[ScheduledFault, ...] = ()
         self.chunks_sent = 0
         self._stage = stage
-        self._session = session
         self._protocol = protocol
-        self._place = Position()
+        self._meter = Meter()
         self._received_at = time.monotonic()
         self._first_at: float | None = None
         self._closed_at: float | None = None
         self._status: int | None = None
         self._ended_by: EndedBy | None = None
         self._stop_lag: float | None = None
+        self._stalled: float | None = None
         self._scripted: int | None = None
 
     @property
     def fate(self) -> EndedBy | None:
         """Who ended the exchange, as far as is known by now."""
         return self._ended_by or self._cause()
+
+    @property
+    def faulted(self) -> bool:
+        """Whether a fault acts on it, or it is refused."""
+        return bool(self.faults) or self.refusal is not None
 
     def _cause(self) -> EndedBy | None:
         if self.connection.stopped == "gone":
@@ -70,7 +95,7 @@ class LiveExchange:
         """Return the record as it stands now."""
         return Exchange(
             number=self.number,
-            session=self._session,
+            session=self.session,
             session_id=session_of(self.request),
             parent_id=parent_of(self.request),
             kind=self.kind,
@@ -84,78 +109,133 @@ class LiveExchange:
             ended_by=self._ended_by,
             chunks_sent=self.chunks_sent,
             chunks_scripted=self._scripted,
-            part=self._place.place,
-            repeats=self._place.repeats,
-            text_sent=self._place.text_sent,
+            part=self._meter.place,
+            repeats=self._meter.repeats,
+            text_sent=self._meter.text_sent,
             stop_lag=self._stop_lag,
+            faults=tuple(fault.name for fault in self.faults),
+            stalled=self._stalled,
             request=self.request,
         )
-
-    def new_event(self) -> asyncio.Event:
-        """Return an event of the server's loop."""
-        return asyncio.Event()
 
     async def play(self) -> None:
         """Answer the request to its end, whoever ends it."""
         try:
             if self.reply is None or self.answer is None:
-                await self._refuse(501, f"fakemodel: no reply is scripted for this request: {self.reason}")
-            elif self.request.stream:
-                await self._stream(self.reply, self.answer)
-            elif self.reply.endless:
-                await self._refuse(501, "fakemodel: an endless reply can only be streamed")
+                status, reason = self.refusal or (500, "no answer")
+                body = self._protocol.error(status, f"fakemodel: UNSCRIPTED request; {reason}")
+                await self._respond(Response(status, {**_JSON_HEADERS, "x-should-retry": "false"}, body))
             else:
-                await self._whole(self.reply, self.answer)
+                await self._answer(self.reply, self.answer)
         finally:
             self._close()
 
-    async def _refuse(self, status: int, message: str) -> None:
-        self._status = status
-        self._ended_by = "fault"
-        headers = {**_JSON_HEADERS, "x-should-retry": "false"}
-        await self.connection.start(status, headers)
-        await self.connection.finish(self._protocol.error(status, message))
+    async def _respond(self, response: Response) -> None:
+        """Send a body that stands in for the answer."""
+        self._status, self._ended_by = response.status, "fault"
+        await self.connection.start(response.status, response.headers)
+        await self.connection.finish(response.body or b"")
 
-    async def _stream(self, reply: Reply, answer: Answer) -> None:
-        self._status = 200
-        self._scripted = count_chunks(self._protocol, answer, reply)
-        await self.connection.start(200, _STREAM_HEADERS)
-        writer = self._protocol.writer(answer)
-        items = chunks(writer, answer, reply, self._place, whole_calls=self._protocol.whole_calls)
-        await self._send(with_gate(items, reply), reply.pace)
-        if self._ended_by is None and self.connection.stopped is None:
+    async def _answer(self, reply: Reply, answer: Answer) -> None:
+        streamed = self.request.stream
+        response = Response(200, _STREAM_HEADERS if streamed else _JSON_HEADERS)
+        for scheduled in self.faults:
+            response = scheduled.fault.response(response, self._protocol)
+            answer = scheduled.fault.answer(answer)
+        if response.body is not None:
+            await self._respond(response)
+            return
+        tools = StreamTools(self._meter, middle_piece(self._protocol, answer, reply) if streamed else 0)
+        items = self._streamed(reply, answer, tools) if streamed else self._whole(answer)
+        self._scripted = count_chunks(self._protocol, answer, reply) if streamed else 1
+        self._status = response.status
+        await self.connection.start(response.status, response.headers)
+        await self._send(self._dressed(items, reply, tools), reply.pace)
+        if self.connection.stopped is None and self._ended_by is None:
             self._ended_by = "script"
             await self.connection.finish()
+        self._check_points(tools)
 
-    async def _whole(self, reply: Reply, answer: Answer) -> None:
-        self._status = 200
-        body = self._protocol.whole(answer, [whole_text(planned.part) for planned in answer.parts])
-        self._scripted = 1
-        await self.connection.start(200, {**_JSON_HEADERS, "content-length": str(len(body))})
-        await self._send(with_gate(iter((body,)), reply), 0)
-        if self._ended_by is None and self.connection.stopped is None:
-            self._ended_by = "script"
-            await self.connection.finish()
+    def _streamed(self, reply: Reply, answer: Answer, tools: StreamTools) -> Iterator[Item]:
+        tools.writer = self._protocol.writer(answer)
+        return chunks(tools.writer, answer, reply, self._meter, whole_calls=self._protocol.whole_calls)
+
+    def _whole(self, answer: Answer) -> Iterator[Item]:
+        body = self._protocol.whole(answer, ["".join(part_text(planned)) for planned in answer.parts])
+        return iter((Mark("start"), body, Mark("end")))
+
+    def _dressed(self, items: Iterator[Item], reply: Reply, tools: StreamTools) -> Iterator[Item]:
+        """Put delays, gates, faults and the cutting of writes around the chunks."""
+        if reply.first_chunk_delay:
+            yield Stall(reply.first_chunk_delay, recorded=False)
+        if reply.gate is not None:
+            items = with_gate(items, reply.gate.name, tools.find(reply.gate.at))
+        for scheduled in self.faults:
+            items = scheduled.fault.stream(items, tools)
+        yield from items if reply.wire is None else sliced(items, reply.wire)
 
     async def _send(self, items: Iterator[Item], pace: float) -> None:
         """Send the items in time; the loop runs on every chunk, so that a leaving client is seen at once."""
-        connection = self.connection
+        connection, meter = self.connection, self._meter
+        write, sleep, pause = connection.write, asyncio.sleep, connection.pause
         for item in items:
             if isinstance(item, bytes):
-                await connection.write(item)
+                await write(item)
                 if connection.stopped is not None:
                     return
                 self.chunks_sent += 1
-                if self._first_at is None:
-                    self._first_at = time.monotonic()
-                    self._stage.say("first_chunk", self)
-                await connection.pause(pace if self._place.paced else 0)
-            elif isinstance(item, Hold):
-                await self._stage.hold(self, item.gate)
-            elif isinstance(item, Pause):
-                await connection.pause(item.seconds)
-            if connection.stopped is not None:
+                if self.chunks_sent == 1:
+                    self._note_first()
+                if pace and meter.content:
+                    await pause(pace)
+                else:
+                    await sleep(0)
+            else:
+                await self._act(item, pace)
+            if connection.stopped is not None or self._ended_by is not None:
                 return
+
+    async def _act(self, item: Item, pace: float) -> None:
+        """Do what stands in the stream and is no chunk."""
+        if isinstance(item, Hold):
+            await self._stage.hold(self, item.gate)
+        elif isinstance(item, Stall):
+            await self._stall(item)
+        elif isinstance(item, Slice):
+            await self._write_slice(item, pace)
+        elif isinstance(item, End):
+            self._ended_by = "fault"
+            await self.connection.finish()
+        elif isinstance(item, Cut):
+            await self.connection.write(item.partial)
+            self._ended_by = "fault"
+            await self.connection.cut(item.by)
+
+    async def _write_slice(self, item: Slice, pace: float) -> None:
+        await self.connection.write(item.data)
+        if item.last and self.connection.stopped is None:
+            self.chunks_sent += 1
+            if self.chunks_sent == 1:
+                self._note_first()
+        await self.connection.pause(pace if item.last and self._meter.content else 0)
+
+    async def _stall(self, item: Stall) -> None:
+        begun = time.monotonic()
+        await self.connection.pause(item.seconds)
+        if item.recorded:
+            self._stalled = time.monotonic() - begun
+
+    def _note_first(self) -> None:
+        self._first_at = time.monotonic()
+        self._stage.say("first_chunk", self)
+
+    def _check_points(self, tools: StreamTools) -> None:
+        """A gate or a fault that the stream never came to did nothing: the script is wrong."""
+        if self._ended_by == "script":
+            for point in tools.points:
+                if not point.found:
+                    reason = f"a gate or fault is at {point.at}, but the answer had only {self.chunks_sent} chunks"
+                    self._stage.say("invalid", self, reason=reason)
 
     def _close(self) -> None:
         self._closed_at = time.monotonic()

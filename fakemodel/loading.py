@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import BaseModel
+
+from fakemodel.building import reply_from
 from fakemodel.checking import Seconds, StrictModel, check, described, parse_duration, suggest, wrong
-from fakemodel.grammar import ChildModel, PartModel, ReplyModel, UntilModel, WhenModel
-from fakemodel.script import Call, Chunking, Gate, Part, Prose, Reply, Say, Script, SessionScript, Think, Until, Usage, When
+from fakemodel.grammar import ChildModel, ReplyModel, ScriptModel
+from fakemodel.script import Script, SessionScript
 from fakemodel.source import Document, Path, Problem, SourceError, Span, load_file, load_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Iterable
 
-    from fakemodel.grammar import ProseModel
+    from fakemodel.script import Reply
 
 __all__ = [
     "Document",
@@ -34,19 +36,18 @@ __all__ = [
     "wrong",
 ]
 
-RESERVED = ("any_time", "title", "compaction")
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
-_JOINS = {"space": " ", "newline": "\n", "blank line": "\n\n", "nothing": ""}
 _SESSION = re.compile(r"[A-Za-z][\w-]*(\[[1-9]\d*\])?")
-_PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 def parse_script(document: Document, path: Path) -> Script:
     """Read the script at ``path``: a list of replies for session main, or a mapping of session names to such lists.
 
-    A mapping may also hold ``any_time`` (replies that their ``when`` may pick out of order) and the texts
-    ``title`` and ``compaction``. A child session's script is ``child``, ``child[2]`` and so on, or a mapping
-    ``{prompt: text, replies: [...]}``. Raises SourceError with every problem that was found.
+    A mapping may also hold ``any_time`` (replies that their ``when`` may pick out of order), the texts ``title``
+    and ``compaction``, and the lists ``allow_unused`` and ``allow_extra``. A child session's script is ``child``,
+    ``child[2]`` and so on, or a mapping ``{prompt: text, replies: [...]}``. Raises SourceError with every
+    problem that was found.
     """
     return _ScriptReader(document).script(path)
 
@@ -60,22 +61,45 @@ class _ScriptReader:
 
     def script(self, path: Path) -> Script:
         value = self._document.at(path)
-        sessions: dict[str, SessionScript] = {}
-        any_time: tuple[Reply, ...] = ()
-        texts: dict[str, str] = {}
+        script = Script({})
         if isinstance(value, list):
-            sessions["main"] = SessionScript("main", self._replies(path))
-        elif isinstance(value, dict):
-            any_time = self._any_time((*path, "any_time")) if "any_time" in value else ()
-            texts = {key: self._text((*path, key)) for key in ("title", "compaction") if key in value}
-            for name in value:
-                if name not in RESERVED:
-                    sessions[name] = self._session(name, (*path, name))
+            script = Script({"main": SessionScript("main", self._replies(path))})
+        elif isinstance(value, dict) and value:
+            script = self._from_mapping(value, path)
         else:
-            self._say(f"wanted a list of replies or a mapping of sessions, got {described(value)}", path)
+            found = "an empty mapping" if value == {} else described(value)
+            self._say(f"wanted a list of replies or a mapping of sessions, got {found}", path)
         if self._problems:
             raise self._document.error(*self._problems)
-        return Script(sessions, any_time, **texts)
+        return script
+
+    def _from_mapping(self, value: dict[str, Any], path: Path) -> Script:
+        beside = [key for key in value if key in ScriptModel.model_fields]
+        options = self._checked(path, ScriptModel, keys=beside)
+        sessions = {name: self._session(name, (*path, name)) for name in value if name not in beside}
+        any_time = self._any_time((*path, "any_time")) if "any_time" in value else ()
+        if options is None:
+            return Script({})
+        script = Script(
+            sessions,
+            any_time,
+            **{key: text for key in ("title", "compaction") if (text := getattr(options, key)) is not None},
+            allow_unused=frozenset(options.allow_unused),
+            allow_extra=frozenset(options.allow_extra),
+        )
+        self._check_names(
+            options.allow_unused, {reply.name for reply in script.replies}, "reply", (*path, "allow_unused")
+        )
+        self._check_names(options.allow_extra, sessions, "session", (*path, "allow_extra"))
+        return script
+
+    def _check_names(self, names: Iterable[str], known: Iterable[str | None], what: str, path: Path) -> None:
+        there = [name for name in known if name is not None]
+        for position, name in enumerate(names):
+            if name not in there:
+                near = suggest(name, there)
+                hint = f"did you mean '{near}'?" if near else f"named: {', '.join(sorted(there)) or 'none'}"
+                self._say(f"no {what} has the name '{name}'", (*path, position), hint)
 
     def _session(self, name: str, path: Path) -> SessionScript:
         if not _SESSION.fullmatch(name):
@@ -84,7 +108,10 @@ class _ScriptReader:
         if not isinstance(self._document.at(path), dict):
             return SessionScript(name, self._replies(path))
         if name.partition("[")[0] != "child":
-            self._say("a session that is no child is a list of replies, got a mapping", path)
+            near = suggest(name, ["child", *ScriptModel.model_fields])
+            self._say(
+                f"session {name} is a list of replies, got a mapping", path, f"did you mean '{near}'?" if near else None
+            )
             return SessionScript(name, ())
         child = self._checked(path, ChildModel)
         if child is None:
@@ -112,103 +139,17 @@ class _ScriptReader:
         if model is None:
             return None
         try:
-            return _reply_from(model, self._document.spans[path])
+            return reply_from(model, self._document.spans[path])
         except ValueError as error:
             self._say(str(error), path)
             return None
 
-    def _text(self, path: Path) -> str:
-        value = self._document.at(path)
-        if not isinstance(value, str) or not value:
-            self._say(f"wanted text, got {described(value)}", path)
-            return ""
-        return value
-
-    def _checked(self, path: Path, model: type[Any]) -> Any:
+    def _checked(self, path: Path, model: type[ModelT], keys: Iterable[str] | None = None) -> ModelT | None:
         try:
-            return check(self._document, path, model)
+            return check(self._document, path, model, keys=keys)
         except SourceError as error:
             self._problems += error.problems
             return None
 
-    def _say(self, message: str, path: Path) -> None:
-        self._problems.append(Problem(message, self._document.spans[path]))
-
-
-def _reply_from(model: ReplyModel, span: Span) -> Reply:
-    rotate = tuple(_call(call) for call in model.rotate or ())
-    chunks = Chunking() if model.chunks is None else Chunking(model.chunks.size, model.chunks.by)
-    gate = model.gate
-    return Reply(
-        parts=_parts(model),
-        rotate=rotate,
-        times=model.max or model.times or len(rotate) or 1,
-        until=None if model.until is None else _until(model.until),
-        optional=model.optional,
-        when=None if model.when is None else _when(model.when),
-        chunks=chunks,
-        pace=model.pace,
-        first_chunk_delay=model.first_chunk_delay,
-        max_chunks=model.max_chunks,
-        wire=None if model.wire is None else model.wire.bytes,
-        finish=model.finish,
-        usage=Usage(**model.usage.model_dump()),
-        elapsed=model.elapsed,
-        gate=Gate(gate) if isinstance(gate, str) else None if gate is None else Gate(gate.name, gate.at),
-        name=model.name,
-        span=span,
-    )
-
-
-def _parts(model: ReplyModel) -> tuple[Part, ...]:
-    if model.parts is not None:
-        return tuple(part for entry in model.parts for part in _prose_parts(entry))
-    calls = tuple(_call(call) for call in model.calls or ())
-    return (*_prose_parts(model), *calls)
-
-
-def _prose_parts(model: ProseModel) -> list[Part]:
-    """Return think, say and call, in this order; ``repeat`` is about what is said, or thought when nothing is said."""
-    parts: list[Part] = []
-    once = model.say is not None and model.think is not None
-    if model.think is not None:
-        parts.append(Think(_prose(model.think, model, once=once)))
-    if model.say is not None:
-        parts.append(Say(_prose(model.say, model, once=False)))
-    if model.call is not None:
-        parts.append(_call(model.call))
-    return parts
-
-
-def _prose(text: str | tuple[str, ...], model: ProseModel, *, once: bool) -> Prose:
-    sentences = (text,) if isinstance(text, str) else text
-    repeat = None if model.repeat == "forever" else model.repeat
-    return Prose(sentences, _JOINS[model.join], 1 if once else repeat)
-
-
-def _call(model: dict[str, Any]) -> Call:
-    ((tool, arguments),) = model.items()
-    if tool == "run" and isinstance(arguments, tuple):
-        return Call("bash", {"command": " ".join(_quoted(word) for word in arguments)})
-    if isinstance(arguments, tuple):
-        raise ValueError(f"the arguments of {tool} are a mapping, got a list; only 'run' takes a list of words")  # noqa: TRY004 - a ValueError becomes a Problem
-    return Call(tool, arguments)
-
-
-def _quoted(word: str) -> str:
-    """Quote a word so that bash, cmd and PowerShell read the same; what none of them can read alike is an error."""
-    if _PLAIN_WORD.fullmatch(word) and "%" not in word:
-        return word
-    if re.search(r'["$`\\%!\n]', word):
-        raise ValueError(f"the word {word!r} means different things in bash, cmd and PowerShell; write the bash call itself")
-    return f'"{word}"'
-
-
-def _when(model: WhenModel) -> When:
-    return When(**model.model_dump(include=set(WhenModel.model_fields)))
-
-
-def _until(model: UntilModel) -> Until:
-    conditions: Callable[[str], object] = model.model_fields_set.__contains__
-    when = _when(model) if any(conditions(name) for name in WhenModel.model_fields) else None
-    return Until(model.blocked, when)
+    def _say(self, message: str, path: Path, hint: str | None = None) -> None:
+        self._problems.append(Problem(message, self._document.spans[path], hint))

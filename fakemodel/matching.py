@@ -26,6 +26,10 @@ class Past(Protocol):
         """Who ended it, as far as is known by now."""
 
     @property
+    def faulted(self) -> bool:
+        """Whether a fault acted on it, or it was refused."""
+
+    @property
     def chunks_sent(self) -> int:
         """How many chunks were sent."""
 
@@ -61,7 +65,11 @@ class Progress:
     def refusal(self, situation: Situation) -> str | None:
         """Say why this reply does not answer the request, or None when it does."""
         if self.reply.until and self.uses >= self.reply.times:
-            seen = "" if self.reply.until.blocked is None else f"; {len(self.blocked)} of {self.reply.until.blocked} were blocked"
+            seen = (
+                ""
+                if self.reply.until.blocked is None
+                else f"; {len(self.blocked)} of {self.reply.until.blocked} were blocked"
+            )
             return f"until: it was used {self.uses} times, its max, and the condition does not hold{seen}"
         return difference(self.reply.when, situation) if self.reply.when else None
 
@@ -133,11 +141,10 @@ class SessionProgress:
         return self._choice
 
     def _is_retry(self, request: Request) -> bool:
-        """A client asks the same again after a fault, after a refusal, or when it left before the first chunk."""
+        """Say whether the client asks the same again: after a fault, or when it left before the first chunk."""
         if self.past is None or self._body != request.body:
             return False
-        fate = self.past.fate
-        return fate == "fault" or (fate == "client" and self.past.chunks_sent == 0)
+        return self.past.faulted or (self.past.fate == "client" and not self.past.chunks_sent)
 
     def _next(self, situation: Situation) -> Progress | Miss:
         reason = None

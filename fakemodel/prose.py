@@ -6,15 +6,20 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from fakemodel.script import Chunking
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fakemodel.script import Chunking, Prose
+    from fakemodel.script import Prose
 
-__all__ = ["cut", "repetitions", "segments"]
+__all__ = ["TurnCounter", "count_pieces", "cut", "segments", "width"]
 
 _BUFFER = 4096
-"""Characters that are looked at together; text without a boundary for so long is cut there."""
+"""Characters that are looked at together."""
+
+_LONGEST = 4 * _BUFFER
+"""Text that has no boundary for so many characters is cut all the same."""
 
 _PATTERNS = {
     "words": re.compile(r"\s*\S+\s*"),
@@ -26,18 +31,51 @@ def segments(prose: Prose) -> Iterator[str]:
     """Return the sentences and what joins them, in order, as often as they are said."""
     turns = itertools.count() if prose.repeat is None else range(prose.repeat)
     first = True
-    for _ in turns:
-        for sentence in prose.sentences:
+    for turn in turns:
+        for sentence in prose.wording(turn):
             if not first:
                 yield prose.join
             first = False
             yield sentence
+        yield from itertools.repeat(*prose.growth(turn))
 
 
-def repetitions(prose: Prose, sent: int) -> int:
-    """Return how many whole repetitions lie in the first ``sent`` characters of the prose."""
-    length = sum(map(len, prose.sentences)) + len(prose.join) * (len(prose.sentences) - 1)
-    return (sent + len(prose.join)) // (length + len(prose.join))
+def width(text: str, chunking: Chunking) -> int:
+    """Return the length of a text in characters, or in UTF-16 units where it is cut by them."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2 if chunking.by == "utf16" else len(text)
+
+
+class TurnCounter:
+    """Says how many whole repetitions of a prose lie in its first so many characters (or UTF-16 units)."""
+
+    def __init__(self, prose: Prose, chunking: Chunking) -> None:
+        self._prose = prose
+        self._chunking = chunking
+        self._join = width(prose.join, chunking)
+        # The turns that are known to be whole, and the length of the text up to their end. One
+        # assignment sets both: a reader on another thread never sees one without the other.
+        self._known = (0, 0)
+
+    def count(self, sent: int) -> int:
+        """Return the number of whole repetitions."""
+        if self._prose.vary is None:
+            return (sent + self._join) // (self._length(0) + self._join)
+        turn, end = self._known
+        while True:
+            following = end + (self._join if turn else 0) + self._length(turn)
+            if following > sent or turn == self._prose.repeat:
+                return turn
+            turn, end = turn + 1, following
+            self._known = (turn, end)
+
+    def _length(self, turn: int) -> int:
+        sentences = self._prose.wording(turn)
+        growing, times = self._prose.growth(turn)
+        return (
+            sum(width(sentence, self._chunking) for sentence in sentences)
+            + self._join * (len(sentences) - 1)
+            + width(growing, self._chunking) * times
+        )
 
 
 def cut(text: Iterator[str], chunking: Chunking) -> Iterator[str]:
@@ -50,6 +88,27 @@ def cut(text: Iterator[str], chunking: Chunking) -> Iterator[str]:
     if chunking.by == "utf16":
         return _by_utf16(text, chunking.size)
     return _by_pattern(text, _PATTERNS[chunking.by], chunking.size)
+
+
+def count_pieces(prose: Prose, chunking: Chunking) -> int:
+    """Return how many pieces a prose that ends is cut into."""
+    if prose.repeat is None:
+        raise ValueError("a prose without end has no number of pieces")
+    if prose.vary is not None or prose.repeat <= 2:
+        return sum(1 for _ in cut(segments(prose), chunking))
+    # Every further repetition adds as much as the second does, so a long text need not be cut to be counted.
+    if chunking.by in _PATTERNS:
+        one, two = (
+            sum(1 for _ in cut(segments(_repeated(prose, times)), Chunking(1, chunking.by))) for times in (1, 2)
+        )
+    else:
+        one, two = (sum(width(text, chunking) for text in segments(_repeated(prose, times))) for times in (1, 2))
+    total = one + (two - one) * (prose.repeat - 1)
+    return -(-total // chunking.size)
+
+
+def _repeated(prose: Prose, times: int) -> Prose:
+    return type(prose)(prose.sentences, prose.join, times)
 
 
 def _blocks(text: Iterator[str]) -> Iterator[str]:
@@ -91,23 +150,26 @@ def _by_utf16(text: Iterator[str], size: int) -> Iterator[str]:
 
 
 def _by_pattern(text: Iterator[str], pattern: re.Pattern[str], size: int) -> Iterator[str]:
+    """Group what the pattern finds; the last find of a block may go on in the next one and is held back."""
+    group: list[str] = []
     rest = ""
     for block in _blocks(text):
-        pieces = _found(pattern, rest + block)
-        # The last piece may go on in the next block, and so does a group that is not full yet.
-        whole = (len(pieces) - 1) // size * size
-        for start in range(0, whole, size):
-            yield "".join(pieces[start : start + size])
-        rest = "".join(pieces[whole:])
-        if len(rest) > _BUFFER * 4:
-            yield rest
+        found = _found(pattern, rest + block)
+        rest = found.pop()
+        if len(rest) > _LONGEST:
+            found.append(rest)
             rest = ""
-    pieces = _found(pattern, rest)
-    for start in range(0, len(pieces), size):
-        yield "".join(pieces[start : start + size])
+        for piece in found:
+            group.append(piece)
+            if len(group) == size:
+                yield "".join(group)
+                group = []
+    if rest:
+        group.append(rest)
+    if group:
+        yield "".join(group)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> list[str]:
-    pieces = pattern.findall(text)
-    # White space alone is no word, and no text may be lost.
-    return pieces or [text] if text else []
+    """Find every piece of a text; white space alone is no word, yet no text may be lost."""
+    return pattern.findall(text) or [text]

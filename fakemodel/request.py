@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Message", "Request", "Result"]
 
-_SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie", "proxy-authorization"})
+_SECRET_HEADERS = frozenset(
+    {"authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie", "proxy-authorization"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fakemodel.faults.base import Fault
     from fakemodel.source import Span
 
 __all__ = [
     "Call",
     "Chunking",
+    "Finish",
     "Gate",
     "Part",
-    "Position",
+    "Point",
     "Prose",
     "Reply",
     "Say",
+    "ScheduledFault",
     "Script",
     "SessionScript",
     "Think",
     "Until",
     "Usage",
+    "Vary",
     "When",
 ]
 
-Position: TypeAlias = Literal["start", "middle", "end"] | int
-"""A point of a stream: before the first piece of content, before the middle one, before the closing chunks, or before chunk N."""
+Point: TypeAlias = Literal["start", "middle", "end"] | int
+"""A point of a stream: before the first piece of content, before the middle one, before the closing chunks,
+or before chunk N (from 1)."""
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "unknown", "none"]
 
@@ -37,12 +42,58 @@ DEFAULT_PACE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
+class Vary:
+    """How repetitions differ.
+
+    ``counter`` replaces ``{n}`` by a number that begins here and grows by 1, ``items`` replaces ``{item}`` by the
+    next of these, ``reworded`` takes the next wording, ``growing`` is added once more with every repetition.
+    """
+
+    counter: int | None = None
+    items: tuple[str, ...] = ()
+    reworded: tuple[tuple[str, ...], ...] = ()
+    growing: str = ""
+
+    def fill(self, text: str, turn: int) -> str:
+        """Return the text for a turn (from 0)."""
+        if self.counter is not None:
+            text = text.replace("{n}", str(self.counter + turn))
+        return text.replace("{item}", self.items[turn % len(self.items)]) if self.items else text
+
+    def fill_all(self, value: Any, turn: int) -> Any:
+        """Return a value of JSON with every text in it filled."""
+        if isinstance(value, str):
+            return self.fill(value, turn)
+        if isinstance(value, dict):
+            return {key: self.fill_all(item, turn) for key, item in value.items()}
+        return [self.fill_all(item, turn) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
 class Prose:
-    """Text as a value: sentences or blocks, what joins them, and how often the whole is said (None: for ever)."""
+    """Text as a value: sentences or blocks, what joins them, and how often the whole is said (None: for ever).
+
+    ``first_turn`` is the turn (from 0) that ``vary`` begins with: earlier uses of a reply had the turns before.
+    """
 
     sentences: tuple[str, ...]
     join: str = " "
     repeat: int | None = 1
+    vary: Vary | None = None
+    first_turn: int = 0
+
+    def wording(self, turn: int) -> tuple[str, ...]:
+        """Return the sentences of one repetition (from 0), without what grows."""
+        vary = self.vary
+        if vary is None:
+            return self.sentences
+        turn += self.first_turn
+        wordings = (self.sentences, *vary.reworded)
+        return tuple(vary.fill(sentence, turn) for sentence in wordings[turn % len(wordings)])
+
+    def growth(self, turn: int) -> tuple[str, int]:
+        """Return what is added after the sentences of one repetition (from 0), and how often."""
+        return (self.vary.growing, turn + self.first_turn) if self.vary and self.vary.growing else ("", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +123,7 @@ Part: TypeAlias = Say | Think | Call
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How text is cut into chunks: so many characters, words (with the white space after them), sentences or UTF-16 units."""
+    """How text is cut: so many characters, words (with the white space after them), sentences or UTF-16 units."""
 
     size: int = 1
     by: Literal["characters", "words", "sentences", "utf16"] = "words"
@@ -83,7 +134,7 @@ class Gate:
     """A named point at which the stream holds until it is released."""
 
     name: str
-    at: Position = "start"
+    at: Point = "start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +175,28 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduledFault:
+    """A fault with its name and its turn: the first N requests that reach the reply (None: all), or only one of them."""
+
+    name: str
+    fault: Fault
+    first: int | None = 1
+    request: int | None = None
+
+    def active(self, attempt: int) -> bool:
+        """Say whether the fault acts on this request to the reply (from 1, retries included)."""
+        if self.request is not None:
+            return attempt == self.request
+        return self.first is None or attempt <= self.first
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One scripted answer of the model.
 
     ``parts`` are sent in order; with ``rotate`` each request gets the next of these calls instead.
     ``times`` is the number of requests it answers, the greatest number when ``until`` is there. Times are
-    in seconds. ``span`` is where it stands in its document.
+    in seconds. ``vary`` fills the arguments of calls. ``span`` is where it stands in its document.
     """
 
     parts: tuple[Part, ...] = ()
@@ -138,6 +205,7 @@ class Reply:
     until: Until | None = None
     optional: bool = False
     when: When | None = None
+    vary: Vary | None = None
     chunks: Chunking = Chunking()
     pace: float = DEFAULT_PACE
     first_chunk_delay: float = 0.0
@@ -146,19 +214,33 @@ class Reply:
     finish: Finish | None = None
     usage: Usage = Usage()
     elapsed: float = 0.0
+    faults: tuple[ScheduledFault, ...] = ()
     gate: Gate | None = None
     name: str | None = None
     span: Span | None = None
 
     def parts_for(self, use: int) -> tuple[Part, ...]:
         """Return the parts of the answer to the ``use``-th request (from 1) that this reply answers."""
-        return (self.rotate[(use - 1) % len(self.rotate)],) if self.rotate else self.parts
+        parts = (self.rotate[(use - 1) % len(self.rotate)],) if self.rotate else self.parts
+        return tuple(self._varied(part, use - 1) for part in parts)
+
+    def _varied(self, part: Part, turn: int) -> Part:
+        if isinstance(part, Call):
+            return part if self.vary is None else Call(part.tool, self.vary.fill_all(part.arguments, turn))
+        prose = part.prose
+        if prose.vary is None or prose.repeat is None:
+            return part
+        return type(part)(replace(prose, first_turn=turn * prose.repeat))
+
+    @property
+    def calls(self) -> bool:
+        """Whether the answer calls a tool."""
+        return bool(self.rotate) or any(isinstance(part, Call) for part in self.parts)
 
     @property
     def finish_reason(self) -> Finish:
         """Why the answer ends: as scripted, else ``tool_calls`` when it calls and ``stop`` when it does not."""
-        calls = self.rotate or any(isinstance(part, Call) for part in self.parts)
-        return self.finish or ("tool_calls" if calls else "stop")
+        return self.finish or ("tool_calls" if self.calls else "stop")
 
     @property
     def endless(self) -> bool:
@@ -179,9 +261,22 @@ class SessionScript:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Everything that the fake model will answer in one stage: session scripts by name, and what any session may get."""
+    """Everything that the fake model will answer in one stage.
+
+    ``sessions`` are the session scripts by name; ``any_time`` replies may be picked in any session. Requests for
+    a title or a summary get these texts. Replies named in ``allow_unused`` may stay unused; sessions named in
+    ``allow_extra`` may ask for more than is scripted and get a short text.
+    """
 
     sessions: Mapping[str, SessionScript]
     any_time: tuple[Reply, ...] = ()
     title: str = "A scripted session"
     compaction: str = "Summary: the scripted conversation so far."
+    allow_unused: frozenset[str] = frozenset()
+    allow_extra: frozenset[str] = frozenset()
+
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """Every reply of the script."""
+        scripted = [reply for session in self.sessions.values() for reply in session.replies]
+        return (*scripted, *self.any_time)

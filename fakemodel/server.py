@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Self
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fakemodel.app import App
 from fakemodel.stage import MARKERS, Stage
@@ -27,6 +28,15 @@ _DEADLINE = 10.0
 
 class FakeModelError(Exception):
     """The server could not start, did not stop, or failed while it ran."""
+
+
+class _Protocol(HttpToolsProtocol):
+    """Uvicorn's HTTP that lets the application reach the transport, which a reset needs."""
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope["state"]["transport"] = self.transport
 
 
 class _Server(uvicorn.Server):
@@ -75,7 +85,9 @@ class FakeModel:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     def start(self) -> None:
@@ -83,8 +95,8 @@ class FakeModel:
         self._socket = socket.create_server(("127.0.0.1", self._port), backlog=2048)
         self._port = self._socket.getsockname()[1]
         config = uvicorn.Config(
-            self._app,  # type: ignore[arg-type] # a plain ASGI callable
-            http="httptools",
+            self._app,
+            http=_Protocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -153,4 +165,3 @@ class FakeModel:
             raise FakeModelError(f"the fake model did not stop within {_DEADLINE:g} s")
         self._server = None
         self.check()
-

@@ -111,7 +111,11 @@ for _name, _pattern, _first in (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "-+.0123456789"),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
 ):
     _CoreResolver.add_implicit_resolver(_TAG + _name, re.compile(f"(?:{_pattern})$"), list(_first))
 
@@ -244,7 +248,11 @@ def _explained(error: yaml.YAMLError, text: str) -> tuple[str, Span, str | None]
     if isinstance(error, yaml.reader.ReaderError):
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
-        return f"the character U+{ord(text[error.position]):04X} is not allowed", Span(line, column, line, column + 1), None
+        return (
+            f"the character U+{ord(text[error.position]):04X} is not allowed",
+            Span(line, column, line, column + 1),
+            None,
+        )
     assert isinstance(error, yaml.MarkedYAMLError)  # noqa: S101 - every other error of PyYAML carries a mark
     mark = error.problem_mark or error.context_mark
     if mark is None:

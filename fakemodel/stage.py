@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import secrets
 import threading
 import time
@@ -11,14 +13,13 @@ from fakemodel.exchange import Event
 from fakemodel.integrity import flaws
 from fakemodel.journal import Journal
 from fakemodel.live import LiveExchange
-from fakemodel.matching import Choice, Miss, SessionProgress
+from fakemodel.matching import Choice, Miss
 from fakemodel.protocols import protocols
 from fakemodel.protocols.base import Answer, PlannedPart
-from fakemodel.routing import Router, kind_of, parent_of, session_of
+from fakemodel.routing import Router, session_of
 from fakemodel.script import Call, Prose, Reply, Say
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
 
     from fakemodel.connection import Connection
@@ -97,7 +98,8 @@ class Stage:
     def unused(self) -> tuple[UnusedReply, ...]:
         """Return the required replies that have uses left."""
         with self._lock:
-            return tuple(self._router.unused())
+            left = tuple(self._router.unused())
+        return tuple(entry for entry in left if entry.value.name not in self.script.allow_unused)
 
     def waiting_gates(self) -> tuple[str, ...]:
         """Return the names of the gates at which a stream waits now."""
@@ -108,9 +110,11 @@ class Stage:
 
         Raises StageError when no reply has such a gate.
         """
-        known = {reply.gate.name for reply in self._replies() if reply.gate}
+        known = {reply.gate.name for reply in self.script.replies if reply.gate}
         if gate not in known:
-            raise StageError(f"no reply has a gate {gate!r}; gates of this script: {', '.join(sorted(known)) or 'none'}")
+            raise StageError(
+                f"no reply has a gate {gate!r}; gates of this script: {', '.join(sorted(known)) or 'none'}"
+            )
         self._loop.call_soon_threadsafe(self._release, gate)
 
     def mark_killed(self) -> None:
@@ -130,66 +134,86 @@ class Stage:
         with self._idle:
             if not self._idle.wait_for(lambda: not self._open, CLOSE_SECONDS):
                 numbers = ", ".join(f"#{number}" for number in self._open)
-                raise StageError(f"streams did not end within {CLOSE_SECONDS:g} s after the stage was closed: {numbers}")
+                raise StageError(
+                    f"streams did not end within {CLOSE_SECONDS:g} s after the stage was closed: {numbers}"
+                )
 
     # From here on: the server's side, on its loop.
 
     def begin(self, request: Request, protocol: WireProtocol, connection: Connection) -> LiveExchange:
-        """Take in a request: find its reply, record it, and say so. Without a reply the exchange has a ``reason``."""
-        self._count += 1
+        """Take in a request: find its reply, record it, and say so. Without a reply the exchange has a refusal."""
+        live = self._new(request, protocol, connection)
         with self._lock:
-            found = self._choose(request)
-            name = self._router.name_of(session_of(request))
-        live = LiveExchange(self, self._count, name, request, protocol, connection)
-        if isinstance(found, Miss):
-            live.reason = found.reason
-        else:
-            self._cast(live, found)
+            self._cast(live, protocol)
+            live.session = self._router.name_of(session_of(request))
+        return self._begun(live)
+
+    def refuse(
+        self, request: Request, protocol: WireProtocol, connection: Connection, status: int, reason: str
+    ) -> LiveExchange:
+        """Take in a request that cannot be read or that nothing answers."""
+        live = self._new(request, protocol, connection)
+        live.refusal = (status, reason)
+        return self._begun(live)
+
+    def _new(self, request: Request, protocol: WireProtocol, connection: Connection) -> LiveExchange:
+        self._count += 1
+        return LiveExchange(self, self._count, request, protocol, connection)
+
+    def _begun(self, live: LiveExchange) -> LiveExchange:
         self._open[live.number] = live
         reply = live.reply
         self.say("received", live, elapsed=reply.elapsed if reply else 0.0, name=reply.name if reply else None)
-        for flaw in flaws(request, reply) if live.kind in ("main", "child") else ():
+        for flaw in flaws(live.request, reply) if live.kind in ("main", "child") and reply else ():
             self.say("invalid", live, reason=flaw)
-        if live.reason is not None:
+        if live.refusal is not None:
             self._unscripted.append(live.snapshot())
-            self.say("unscripted", live, reason=live.reason)
+            self.say("unscripted", live, reason=live.refusal[1])
         return live
 
-    def _choose(self, request: Request) -> tuple[SessionProgress, Choice] | Reply | Miss:
-        kind = kind_of(request)
-        if kind in ("title", "compaction"):
-            text = self.script.title if kind == "title" else self.script.compaction
-            return Reply((Say(Prose((text,))),), pace=0)
-        session = self._router.find(request)
-        if isinstance(session, Miss):
-            return session
-        choice = session.choose(request, self._markers)
-        if isinstance(choice, Miss):
-            session.past = None
-            return choice
-        return session, choice
-
-    def _cast(self, live: LiveExchange, found: tuple[SessionProgress, Choice] | Reply) -> None:
-        """Give the exchange its reply, with ids for the calls."""
-        if isinstance(found, Reply):
-            live.reply, live.use = found, None
-        else:
-            session, choice = found
+    def _cast(self, live: LiveExchange, protocol: WireProtocol) -> None:
+        """Give the exchange the reply that answers it, or the reason why none does."""
+        if live.kind in ("title", "compaction"):
+            text = self.script.title if live.kind == "title" else self.script.compaction
+            self._plan(live, Reply((Say(Prose((text,))),), pace=0), protocol)
+            return
+        session = self._router.find(live.request)
+        found = session if isinstance(session, Miss) else session.choose(live.request, self._markers)
+        if isinstance(found, Choice) and not isinstance(session, Miss):
             session.past = live
-            live.reply, live.use, live.position = choice.progress.reply, choice.use, choice.progress.position
-            live.attempt = choice.attempt
-        parts = []
-        for part in live.reply.parts_for(live.use or 1):
-            call_id = self._call_id() if isinstance(part, Call) else ""
-            parts.append(PlannedPart(part, call_id))
-            if call_id and not isinstance(found, Reply):
-                found[1].progress.call_ids.add(call_id)
-        live.answer = Answer(live.number, live.request.model, tuple(parts), live.reply.finish_reason, live.reply.usage)
+            self._play(live, found, protocol)
+            return
+        if not isinstance(session, Miss):
+            session.past = None
+            if session.name in self.script.allow_extra:
+                self._plan(live, Reply((Say(Prose(("Nothing more is scripted.",))),), pace=0), protocol)
+                return
+        if isinstance(found, Miss):
+            live.refusal = (501, found.reason)
 
-    def _call_id(self) -> str:
-        # Nine letters and digits: OpenCode cuts the ids of some providers (mistral) to this form.
-        self._calls += 1
-        return f"call{self._calls:05d}"
+    def _play(self, live: LiveExchange, choice: Choice, protocol: WireProtocol) -> None:
+        progress = choice.progress
+        if progress.reply.endless and not live.request.stream:
+            live.refusal = (501, "an endless reply can only be streamed, and this request wants no stream")
+            return
+        live.position, live.use = progress.position, choice.use
+        live.faults = tuple(fault for fault in progress.reply.faults if fault.active(choice.attempt))
+        progress.call_ids |= self._plan(live, progress.reply, protocol)
+
+    def _plan(self, live: LiveExchange, reply: Reply, protocol: WireProtocol) -> set[str]:
+        """Write down the answer, with ids for the calls, and return these."""
+        parts: list[PlannedPart] = []
+        ids: list[str] = []
+        for part in reply.parts_for(live.use or 1):
+            if isinstance(part, Call):
+                self._calls += 1
+                ids.append(protocol.call_id(live.request, len(ids), self._calls))
+                parts.append(PlannedPart(part, ids[-1], json.dumps(part.arguments, ensure_ascii=False)))
+            else:
+                parts.append(PlannedPart(part))
+        live.reply = reply
+        live.answer = Answer(live.number, live.request.model, tuple(parts), reply.finish_reason, reply.usage)
+        return set(ids)
 
     def say(self, kind: EventKind, live: LiveExchange, **detail: Any) -> None:
         """Put the exchange's state into the journal and tell the listener."""
@@ -216,7 +240,7 @@ class Stage:
             self.say("released", live, gate=gate)
 
     async def _wait_at(self, live: LiveExchange, gate: str) -> None:
-        released = live.new_event()
+        released = asyncio.Event()
         waiting = self._gates.setdefault(gate, [])
         waiting.append(released)
         try:
@@ -236,7 +260,3 @@ class Stage:
             live.connection.stop("shutdown")
         with self._idle:
             self._idle.notify_all()
-
-    def _replies(self) -> list[Reply]:
-        scripted = [reply for session in self.script.sessions.values() for reply in session.replies]
-        return [*scripted, *self.script.any_time]

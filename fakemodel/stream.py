@@ -1,21 +1,36 @@
-"""A reply in time: its chunks in order, with the points where gates and faults can act, and the sending of them."""
+"""A reply in time: its chunks in order, with the points where gates and faults act."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fakemodel.prose import cut, repetitions, segments
-from fakemodel.script import Call, Say, Think
+from fakemodel.prose import TurnCounter, count_pieces, cut, segments
+from fakemodel.script import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fakemodel.protocols.base import Answer, PlannedPart, WireProtocol, Writer
-    from fakemodel.script import Chunking, Part, Reply
+    from fakemodel.script import Point, Reply
 
-__all__ = ["Hold", "Item", "Mark", "Pause", "Position", "chunks", "part_text", "whole_text", "with_gate"]
+__all__ = [
+    "Cut",
+    "End",
+    "Hold",
+    "Item",
+    "Locator",
+    "Mark",
+    "Meter",
+    "Slice",
+    "Stall",
+    "chunks",
+    "count_chunks",
+    "middle_piece",
+    "part_text",
+    "sliced",
+    "with_gate",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,105 +48,184 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
-    """Here the stream waits, in seconds."""
+class Stall:
+    """Here the stream waits so many seconds (None: until the client leaves); a fault when it is ``recorded``."""
 
-    seconds: float
-
-
-Item: TypeAlias = bytes | Mark | Hold | Pause
+    seconds: float | None
+    recorded: bool = True
 
 
-class Position:
-    """Where a stream is: which part, how much of its text was handed over. Written by the generator of the chunks."""
+@dataclass(frozen=True, slots=True)
+class End:
+    """Here the response ends as HTTP wants it, though the answer is not complete."""
 
-    __slots__ = ("index", "paced", "part", "sent", "sent_before")
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Here the connection is closed after the first bytes of a chunk: by FIN, or by RST."""
+
+    by: Literal["fin", "rst"]
+    partial: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a chunk that gets a socket write of its own; the last one completes the chunk."""
+
+    data: bytes
+    last: bool
+
+
+Item: TypeAlias = bytes | Mark | Hold | Stall | End | Cut | Slice
+"""What a stream is made of; bytes are one chunk."""
+
+
+class Meter:
+    """Where a stream is: which part, and how much of it was handed over. Written by the generator of the chunks."""
+
+    __slots__ = ("_before", "_counter", "content", "index", "planned", "sent")
 
     def __init__(self) -> None:
         self.index = 0
-        self.part: Part | None = None
+        self.planned: PlannedPart | None = None
         self.sent = 0
-        self.sent_before = 0
-        self.paced = False
+        self.content = False
+        self._before = 0
+        self._counter: TurnCounter | None = None
 
-    def enter(self, index: int, part: Part) -> None:
+    def enter(self, index: int, planned: PlannedPart, reply: Reply) -> None:
         """Go on to the next part."""
-        self.sent_before += self.sent
-        self.index, self.part, self.sent = index, part, 0
+        self._before += self.sent
+        self.index, self.planned, self.sent = index, planned, 0
+        part = planned.part
+        self._counter = None if isinstance(part, Call) else TurnCounter(part.prose, reply.chunks)
 
     @property
     def text_sent(self) -> int:
         """Characters of all parts that were handed over."""
-        return self.sent_before + self.sent
+        return self._before + self.sent
 
     @property
     def repeats(self) -> int:
         """Whole repetitions of the current part's text that were handed over."""
-        return repetitions(self.part.prose, self.sent) if isinstance(self.part, Say | Think) else 0
+        return self._counter.count(self.sent) if self._counter else 0
 
     @property
     def place(self) -> tuple[int, str] | None:
         """Position (from 0) and kind of the current part."""
-        return None if self.part is None else (self.index, type(self.part).__name__.lower())
+        return None if self.planned is None else (self.index, type(self.planned.part).__name__.lower())
 
 
-def chunks(writer: Writer, answer: Answer, reply: Reply, position: Position, *, whole_calls: bool) -> Iterator[Item]:
-    """Yield the chunks of an answer; ``position`` is true whenever the consumer asks for the next one."""
+def chunks(writer: Writer, answer: Answer, reply: Reply, meter: Meter, *, whole_calls: bool) -> Iterator[Item]:
+    """Yield the chunks of an answer; ``meter`` is true whenever the consumer asks for the next one.
+
+    ``meter.content`` says whether the chunk just yielded is a piece of a part, and not of what is around it.
+    """
     yield from writer.opening()
     yield Mark("start")
     left = reply.max_chunks if reply.max_chunks is not None else -1
     for index, planned in enumerate(answer.parts):
-        position.enter(index, planned.part)
+        meter.enter(index, planned, reply)
         yield from writer.begin(index, planned)
-        position.paced = True
-        for piece in _pieces(planned, reply.chunks, whole=whole_calls):
+        meter.content = True
+        whole = whole_calls and isinstance(planned.part, Call)
+        for piece in part_text(planned) if whole else cut(part_text(planned), reply.chunks):
             if left == 0:
                 break
             left -= 1
             yield writer.piece(piece)
-            position.sent += len(piece)
-        position.paced = False
-        yield from writer.end()
+            meter.sent += len(piece)
+        meter.content = False
+        yield from writer.end(lambda: _sent_text(meter))
     yield Mark("end")
     yield from writer.closing()
 
 
-def _pieces(planned: PlannedPart, chunking: Chunking, *, whole: bool) -> Iterator[str]:
-    text = part_text(planned.part)
-    return text if whole and isinstance(planned.part, Call) else cut(text, chunking)
-
-
-def part_text(part: Part) -> Iterator[str]:
+def part_text(planned: PlannedPart) -> Iterator[str]:
     """Return a part's text, or the JSON of its arguments, as segments."""
-    if isinstance(part, Call):
-        return iter((json.dumps(part.arguments, ensure_ascii=False),))
-    return segments(part.prose)
+    return iter((planned.arguments,)) if isinstance(planned.part, Call) else segments(planned.part.prose)
 
 
-def whole_text(part: Part) -> str:
-    """Return the whole text of a part that ends."""
-    return "".join(part_text(part))
+def _sent_text(meter: Meter) -> str:
+    """Return what was sent of the current part; made again from the script, because an endless text is not kept."""
+    if meter.planned is None:
+        return ""
+    texts: list[str] = []
+    length = 0
+    for text in part_text(meter.planned):
+        if length >= meter.sent:
+            break
+        texts.append(text)
+        length += len(text)
+    return "".join(texts)[: meter.sent]
 
 
-def with_gate(items: Iterator[Item], reply: Reply) -> Iterator[Item]:
-    """Put the reply's first delay and its gate into the stream."""
-    gate = reply.gate
-    number = 0
-    if reply.first_chunk_delay:
-        yield Pause(reply.first_chunk_delay)
-    for item in items:
-        if isinstance(item, bytes):
-            number += 1
-            if gate is not None and gate.at == number:
-                yield Hold(gate.name)
-        yield item
-        if isinstance(item, Mark) and gate is not None and gate.at == item.at:
-            yield Hold(gate.name)
+def _pieces(answer: Answer, reply: Reply, *, whole_calls: bool) -> int:
+    """Return how many pieces of content a finite answer has."""
+    total = 0
+    for planned in answer.parts:
+        if not isinstance(planned.part, Call):
+            endless = planned.part.prose.repeat is None
+            total += reply.max_chunks or 0 if endless else count_pieces(planned.part.prose, reply.chunks)
+        else:
+            total += 1 if whole_calls else sum(1 for _ in cut(part_text(planned), reply.chunks))
+    return total if reply.max_chunks is None else min(total, reply.max_chunks)
 
 
 def count_chunks(protocol: WireProtocol, answer: Answer, reply: Reply) -> int | None:
     """Return how many chunks the whole answer has; None when it never ends."""
     if reply.endless:
         return None
-    items = chunks(protocol.writer(answer), answer, reply, Position(), whole_calls=protocol.whole_calls)
-    return sum(1 for item in items if isinstance(item, bytes))
+    writer = protocol.writer(answer)
+    around = len(writer.opening())
+    for index, planned in enumerate(answer.parts):
+        around += len(writer.begin(index, planned)) + len(writer.end(str))
+    return around + _pieces(answer, reply, whole_calls=protocol.whole_calls) + len(writer.closing())
+
+
+def middle_piece(protocol: WireProtocol, answer: Answer, reply: Reply) -> int:
+    """Return the number (from 1) of the piece of content that the second half of a finite answer begins with."""
+    return 0 if reply.endless else _pieces(answer, reply, whole_calls=protocol.whole_calls) // 2 + 1
+
+
+class Locator:
+    """Finds a point in one stream; ask it about every item in order."""
+
+    def __init__(self, at: Point, meter: Meter, middle: int) -> None:
+        self.at = at
+        self.found = False
+        self._meter = meter
+        self._middle = middle
+        self._chunk = 0
+        self._piece = 0
+
+    def here(self, item: Item) -> bool:
+        """Say whether the point lies just before this item; true once at most."""
+        if self.found:
+            return False
+        if isinstance(item, bytes):
+            self._chunk += 1
+            self._piece += self._meter.content
+            middle = self.at == "middle" and self._meter.content and self._piece == self._middle
+            self.found = middle or self.at == self._chunk
+        elif isinstance(item, Mark):
+            self.found = item.at == self.at
+        return self.found
+
+
+def with_gate(items: Iterator[Item], gate: str, locator: Locator) -> Iterator[Item]:
+    """Put a gate into the stream."""
+    for item in items:
+        if locator.here(item):
+            yield Hold(gate)
+        yield item
+
+
+def sliced(items: Iterator[Item], size: int) -> Iterator[Item]:
+    """Cut every chunk into socket writes of so many bytes."""
+    for item in items:
+        if isinstance(item, bytes):
+            for start in range(0, len(item), size):
+                yield Slice(item[start : start + size], start + size >= len(item))
+        else:
+            yield item

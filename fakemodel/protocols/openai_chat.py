@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from fakemodel.protocols.base import event, packed
+from fakemodel.protocols.base import GAP, Template, event, packed, parsed, serial_id
 from fakemodel.request import Call, Message, Request, Result
 from fakemodel.script import Call as CallPart
 from fakemodel.script import Say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fakemodel.protocols.base import Answer, PlannedPart
     from fakemodel.script import Usage
@@ -37,7 +36,7 @@ class OpenAIChat:
     def read(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Request:  # noqa: ARG002 - the path says nothing here
         """Read the request."""
         messages = body["messages"]
-        system = [_text(message["content"]) for message in messages if message["role"] in ("system", "developer")]
+        system = [text_of(message["content"]) for message in messages if message["role"] in ("system", "developer")]
         return Request(
             model=body["model"],
             stream=bool(body.get("stream", False)),
@@ -48,6 +47,10 @@ class OpenAIChat:
             body=body,
         )
 
+    def call_id(self, request: Request, index: int, serial: int) -> str:  # noqa: ARG002 - the serial is enough
+        """Return an id that is unique in the stage."""
+        return serial_id(serial)
+
     def writer(self, answer: Answer) -> _Writer:
         """Write a stream."""
         return _Writer(answer, whole_calls=self.whole_calls)
@@ -57,10 +60,10 @@ class OpenAIChat:
         message: dict[str, Any] = {"role": "assistant", "content": None}
         for planned, text in zip(answer.parts, texts, strict=True):
             if isinstance(planned.part, CallPart):
-                function = {"name": planned.part.tool, "arguments": text}
-                message.setdefault("tool_calls", []).append({"id": planned.call_id, "type": "function", "function": function})
+                call = _call_delta(planned, text)
+                message.setdefault("tool_calls", []).append(call)
             else:
-                key = "content" if isinstance(planned.part, Say) else "reasoning_content"
+                key = _text_key(planned)
                 message[key] = (message.get(key) or "") + text
         choice = {"index": 0, "message": message, "finish_reason": _FINISH.get(answer.finish, answer.finish)}
         body = {**_head(answer, "chat.completion"), "choices": [choice], "usage": _usage(answer.usage)}
@@ -83,45 +86,42 @@ class _Writer:
         self._answer = answer
         self._whole_calls = whole_calls
         self._calls = 0
-        self._before = self._after = ""
-        self._head = packed(_head(answer, "chat.completion.chunk"))[:-1]
+        self._head = _head(answer, "chat.completion.chunk")
+        self.piece: Callable[[str], bytes] = str.encode
 
     def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
-        return event(f'{self._head},"choices":{packed([{"index": 0, "delta": delta, "finish_reason": finish}])}}}')
+        return event({**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     def opening(self) -> list[bytes]:
         return [self._chunk({"role": "assistant", "content": ""})]
 
-    def begin(self, index: int, part: PlannedPart) -> list[bytes]:  # noqa: ARG002 - a part has no index here
-        if isinstance(part.part, CallPart):
-            return self._begin_call(part.part, part.call_id)
-        self._frame({"content" if isinstance(part.part, Say) else "reasoning_content": "\0"})
-        return []
-
-    def _begin_call(self, call: CallPart, call_id: str) -> list[bytes]:
-        index, self._calls = self._calls, self._calls + 1
-        named = {"index": index, "id": call_id, "type": "function", "function": {"name": call.tool, "arguments": ""}}
-        if self._whole_calls:
-            named["function"] = {"name": call.tool, "arguments": "\0"}
-            self._frame({"tool_calls": [named]})
+    def begin(self, index: int, planned: PlannedPart) -> list[bytes]:  # noqa: ARG002 - only calls have an index here
+        if not isinstance(planned.part, CallPart):
+            self.piece = Template(self._chunk({_text_key(planned): GAP})).filled
             return []
-        self._frame({"tool_calls": [{"index": index, "function": {"arguments": "\0"}}]})
-        return [self._chunk({"tool_calls": [named]})]
+        number, self._calls = self._calls, self._calls + 1
+        if self._whole_calls:
+            self.piece = Template(self._chunk({"tool_calls": [{"index": number, **_call_delta(planned, GAP)}]})).filled
+            return []
+        self.piece = Template(self._chunk({"tool_calls": [{"index": number, "function": {"arguments": GAP}}]})).filled
+        return [self._chunk({"tool_calls": [{"index": number, **_call_delta(planned, "")}]})]
 
-    def _frame(self, delta: dict[str, Any]) -> None:
-        before, _, after = self._chunk(delta).decode().partition(json.dumps("\0"))
-        self._before, self._after = before, after
-
-    def piece(self, text: str) -> bytes:
-        return f"{self._before}{packed(text)}{self._after}".encode()
-
-    def end(self) -> list[bytes]:
+    def end(self, text: Callable[[], str]) -> list[bytes]:  # noqa: ARG002 - nothing ends a part here
         return []
 
     def closing(self) -> list[bytes]:
         finish = _FINISH.get(self._answer.finish, self._answer.finish)
-        usage = event(f'{self._head},"choices":[],"usage":{packed(_usage(self._answer.usage))}}}')
+        usage = event({**self._head, "choices": [], "usage": _usage(self._answer.usage)})
         return [self._chunk({}, finish), usage, event("[DONE]")]
+
+
+def _text_key(planned: PlannedPart) -> str:
+    return "content" if isinstance(planned.part, Say) else "reasoning_content"
+
+
+def _call_delta(planned: PlannedPart, arguments: str) -> dict[str, Any]:
+    name = planned.part.tool if isinstance(planned.part, CallPart) else ""
+    return {"id": planned.call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def _head(answer: Answer, kind: str) -> dict[str, Any]:
@@ -138,14 +138,15 @@ def _usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _text(content: Any) -> str:
+def text_of(content: Any) -> str:
+    """Return the text of a message's content: a string, or a list of blocks of which some hold text."""
     if isinstance(content, str):
         return content
     return "".join(block.get("text", "") for block in content or ())
 
 
 def _message(message: Mapping[str, Any]) -> Message:
-    text = _text(message.get("content"))
+    text = text_of(message.get("content"))
     if message["role"] == "tool":
         return Message("tool", results=(Result(message["tool_call_id"], text),))
     if message["role"] == "user":
@@ -155,8 +156,4 @@ def _message(message: Mapping[str, Any]) -> Message:
 
 def _call(call: Mapping[str, Any]) -> Call:
     function = call["function"]
-    try:
-        arguments = json.loads(function["arguments"])
-    except ValueError:
-        arguments = function["arguments"]
-    return Call(call["id"], function["name"], arguments)
+    return Call(call["id"], function["name"], parsed(function["arguments"]))
