@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import GuardlabError, NotLoadedError, SetupError
 from harness.invariants import broken
 from harness.loaded import check_loaded
+from harness.opencode.oneshot import OneShot
+from harness.opencode.server import Server
 from harness.report.run import Run
 from harness.scene import Scene, opened
 from harness.steps import do, settle
 from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from harness.lab import Lab
@@ -31,11 +34,10 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
     sessions: dict[str, str] = {}
     error: GuardlabError | None = None
     attempts = len(lab.egress.attempts)
-    options = scenario.head.opencode
     try:
         with (
-            lab.pool.lend(alone=scenario.isolated, environment=options.env) as server,
-            opened(scenario, folder, server, lab.tools, timeline) as scene,
+            _program(scenario, lab) as program,
+            opened(scenario, folder, program, lab.tools, timeline) as scene,
         ):
             sessions = scene.sessions
             try:
@@ -63,15 +65,27 @@ def judge(scenario: Scenario, record: Record, *, error: GuardlabError | None = N
     return Run(scenario, record, error, tuple(broken(record, scenario.head.allow)), verdicts, seconds)
 
 
+@contextmanager
+def _program(scenario: Scenario, lab: Lab) -> Iterator[Server | OneShot]:
+    """Give OpenCode as the scenario wants it: a server, warm or of its own, or `opencode run`."""
+    options = scenario.head.opencode
+    if options.via == "run":
+        yield OneShot(lab.binary, lab.pool.make_home(), lab.supervisor, dict(options.env))
+        return
+    with lab.pool.lend(alone=scenario.isolated, environment=options.env) as server:
+        yield server
+
+
 def _perform(scene: Scene, lab: Lab) -> None:
     limit = scene.scenario.head.step_timeout or lab.settings.step_timeout
-    scene.session("main")
-    check_loaded(scene)
+    if isinstance(scene.program, Server):
+        scene.session("main")
+        check_loaded(scene)
     for step in scene.scenario.steps:
         do(scene, step, limit)
         if scene.activity.unscripted:
             return
-    if not (scene.ended or _settled_last(scene)):
+    if scene.alive and not _settled_last(scene):
         settle(scene, limit)
     scene.tools.control.flush()
     check_loaded(scene)
@@ -84,7 +98,7 @@ def _settled_last(scene: Scene) -> bool:
 
 def _leave(scene: Scene, lab: Lab) -> None:
     """Leave the server clean for the next scenario: no turn goes on and no plugin of this one lives."""
-    if not scene.server.alive:
+    if not scene.alive:
         return
     try:
         for gate in scene.stage.waiting_gates():

@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.activity import Activity
+from harness.entries import exchange_data, small_text
+from harness.errors import SetupError
 from harness.guards import Installed, install
 from harness.opencode.config import config_of
+from harness.opencode.oneshot import OneShot
+from harness.opencode.server import Server
 from harness.opencode.shell import RecordingShell
 from harness.opencode.workspace import Workspace
 
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
     from fakemodel.server import FakeModel
     from fakemodel.stage import Stage
     from harness.opencode.driver import Driver
-    from harness.opencode.server import Server
     from harness.probe.control import Control, ProbeEntry
     from harness.scenario.model import Scenario
     from harness.timeline import Lane, Record, Timeline
@@ -32,8 +35,7 @@ __all__ = ["Scene", "Tools", "opened"]
 
 PROBE = Path(str(files("harness.probe"))) / "probe.mjs"
 GUARD_KINDS = frozenset(("loaded", "api.request", "api.response", "api.gate", "api.hung", "timer.open", "timer.closed"))
-CLIP = 2000
-SMALL_FILE = 20_000
+MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +50,15 @@ class Tools:
 class Scene:
     """One scenario's place and its live state.
 
-    Fields: `folder` its private folder; `server`, `driver` OpenCode; `stage` the fake model's generation; `timeline`;
-    `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name; `ended`
-    OpenCode was killed by a step.
+    Fields: `folder` its private folder; `program` OpenCode, and `driver` its client; `stage` the fake model's
+    generation; `timeline`; `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name;
+    `ended`
+    OpenCode was killed by a step; `program_facts` exit code and stderr of `opencode run`.
     """
 
     scenario: Scenario
     folder: Path
-    server: Server
+    program: Server | OneShot
     workspace: Workspace
     shell: RecordingShell
     guards: tuple[Installed, ...]
@@ -68,8 +71,21 @@ class Scene:
     base: Mapping[str, str] = field(default_factory=dict)
     log_start: int = 0
     ended: bool = False
+    program_facts: dict[str, Any] = field(default_factory=dict)
     _seen: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def server(self) -> Server:
+        """The server. Raises SetupError under `via: run`, which has none."""
+        if isinstance(self.program, OneShot):
+            raise SetupError("this step needs a server; `opencode: {via: run}` has none")
+        return self.program
+
+    @property
+    def alive(self) -> bool:
+        """Whether a server is up that can be asked."""
+        return isinstance(self.program, Server) and self.program.alive
 
     @property
     def directory(self) -> str:
@@ -96,12 +112,12 @@ class Scene:
 
     def connect(self) -> None:
         """Let the server's events reach the timeline and give the driver its address; again after a restart."""
-        self.server.events.watch(self.directory, self._event)
+        self.server.events.watch(self.directory, self.event)
         self.driver = self.server.driver(self.workspace.root)
 
     def disconnect(self) -> None:
         """Stop what `connect` began."""
-        if self.server.alive:
+        if self.alive:
             self.server.events.watch(self.directory, None)
         self.driver.close()
 
@@ -114,7 +130,7 @@ class Scene:
         guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.guards]
         return {
             "guards": guards,
-            "version": self.server.binary.version,
+            "version": self.program.binary.version,
             "workspace": self.directory,
             "base": dict(self.base),
         }
@@ -135,28 +151,41 @@ class Scene:
             if u.span
         ]
         contents = {
-            name: text for name in self.workspace.contents() if (text := _small(self.workspace.root / name)) is not None
+            name: text
+            for name in self.workspace.contents()
+            if (text := small_text(self.workspace.root / name)) is not None
         }
         log = self.log_lines()
-        return self.standing_facts() | {
+        return self.standing_facts() | self.program_facts | {
             "unused": unused, "files": self.workspace.contents(), "contents": contents, "log": log,
             "error_lines": [line for line in log if "level=ERROR" in line],
         }  # fmt: skip
 
     def log_lines(self) -> list[str]:
         """Give what OpenCode has logged since the scenario began."""
-        if not self.server.home.log.exists():
+        log = self.program.home.log
+        if not log.exists():
             return []
-        with self.server.home.log.open("rb") as file:
+        with log.open("rb") as file:
             file.seek(self.log_start)
             return file.read().decode("utf-8", errors="replace").splitlines()
 
     # -- reporters: each is called in a thread of its own and only adds entries
 
-    def _event(self, kind: str, properties: dict[str, Any]) -> None:
+    def event(self, kind: str, properties: dict[str, Any]) -> None:
+        """Take an event of OpenCode's stream."""
         session = properties.get("sessionID") or (properties.get("info") or {}).get("sessionID")
         session = session or (properties.get("part") or {}).get("sessionID")
         self.timeline.add("opencode", kind, "events", session=session, data=properties)
+
+    def printed(self, event: dict[str, Any], offset: float) -> None:
+        """Take a JSON line of `opencode run` as the event that it stands for; `offset` places its epoch time."""
+        session, at = event.get("sessionID"), float(event.get("timestamp", 0)) / 1000 + offset
+        if session:
+            self.sessions.setdefault(session, MAIN)
+        kind = "session.error" if event["type"] == "error" else "message.part.updated"
+        data: dict[str, Any] = {key: event[key] for key in ("part", "error") if key in event}
+        self.timeline.add("opencode", kind, "events", session=session, data=data, at=at)
 
     def probe(self, said: ProbeEntry) -> None:
         """Take an entry of the probe."""
@@ -172,7 +201,7 @@ class Scene:
             seconds = event.detail.get("elapsed")
             if seconds:
                 self.tools.control.move_clock(self.directory, float(seconds))
-        data = _exchange_data(event)
+        data = exchange_data(event)
         self.timeline.add(
             "model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at
         )
@@ -183,43 +212,6 @@ class Scene:
         for record in self.shell.records():
             data = {"folder": record.folder, "command": record.command, "call": record.call}
             self.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=0.005)
-
-
-def _small(path: Path) -> str | None:
-    """Give a file's text, None for a large or binary one."""
-    if path.stat().st_size > SMALL_FILE:
-        return None
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _exchange_data(event: ModelEvent) -> dict[str, Any]:
-    exchange = event.exchange
-    data: dict[str, Any] = {
-        "number": exchange.number, "session": exchange.session, "kind": exchange.kind,
-        "reply": exchange.reply, "use": exchange.use,
-        **{key: value for key, value in event.detail.items() if value is not None},
-    }  # fmt: skip
-    if event.kind == "received":
-        data |= {"protocol": exchange.protocol, **_said(exchange.request)}
-    if event.kind == "closed":
-        ms = (event.at - exchange.received_at) * 1000
-        data |= {
-            "status": exchange.status, "ended_by": exchange.ended_by, "chunks_sent": exchange.chunks_sent,
-            "chunks_scripted": exchange.chunks_scripted, "repeats": exchange.repeats, "text_sent": exchange.text_sent,
-            "stop_lag": exchange.stop_lag, "part": exchange.part, "ms": round(ms, 3),
-        }  # fmt: skip
-    return data
-
-
-def _said(request: Any) -> dict[str, Any]:
-    """Give what is new in a request: its last message, and the tool results since the last answer of the model."""
-    messages = request.messages
-    last = messages[-1] if messages else None
-    results = [{"call_id": r.call_id, "text": r.text} for message in request.tail for r in message.results]
-    return {"last_role": last.role if last else None, "last_text": last.text[:CLIP] if last else "", "results": results}
 
 
 def _config(scene: Scene) -> dict[str, Any]:
@@ -238,27 +230,30 @@ def _config(scene: Scene) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(scenario: Scenario, folder: Path, server: Server, tools: Tools, timeline: Timeline) -> Iterator[Scene]:
+def opened(
+    scenario: Scenario, folder: Path, program: Server | OneShot, tools: Tools, timeline: Timeline
+) -> Iterator[Scene]:
     """Set the scene: workspace, shell, guards, script, reporters. Everything is undone in reverse order afterwards."""
-    head = scenario.head
+    head, home = scenario.head, program.home
     with ExitStack() as undo:
         workspace = Workspace.create(
             folder / "workspace",
             head.workspace.files,
             head.workspace.changes,
-            home=server.home,
-            version=server.binary.version,
+            home=home,
+            version=program.binary.version,
         )
-        shell = RecordingShell.create(folder / "shell", server.home.shell)
+        shell = RecordingShell.create(folder / "shell", home.shell)
         guards = tuple(install(use, folder / f"guard-{n}", workspace.root) for n, use in enumerate(scenario.guards, 1))
-        scene = Scene(scenario, folder, server, workspace, shell, guards, tools, timeline, base=workspace.contents())
+        scene = Scene(scenario, folder, program, workspace, shell, guards, tools, timeline, base=workspace.contents())
         markers = tuple(guard.marker for guard in guards if guard.marker)
         scene.stage = tools.model.open(scenario.script, scene.exchange, markers=markers)
         undo.callback(scene.stage.close)
         workspace.write_config(_config(scene))
         tools.control.watch(scene.directory, scene.probe)
         undo.callback(tools.control.watch, scene.directory, None)
-        scene.log_start = server.home.log.stat().st_size if server.home.log.exists() else 0
-        scene.connect()
-        undo.callback(scene.disconnect)
+        scene.log_start = home.log.stat().st_size if home.log.exists() else 0
+        if isinstance(program, Server):
+            scene.connect()
+            undo.callback(scene.disconnect)
         yield scene

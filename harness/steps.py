@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from harness.errors import CrashError
+from harness.opencode.oneshot import OneShot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +31,8 @@ def do(scene: Scene, step: Step, seconds: float) -> None:
 
     Raises DeadlineError with what was open, CrashError when OpenCode does not answer or is gone.
     """
-    DOING[step.kind](scene, step, seconds)
+    doing = _run if isinstance(scene.program, OneShot) else DOING[step.kind]
+    doing(scene, step, seconds)
     scene.timeline.add("user", "step", "runner", data={"step": step.index + 1, "kind": step.kind})
 
 
@@ -54,7 +56,7 @@ def settle(scene: Scene, seconds: float) -> None:
 
 def _busy_sessions(scene: Scene) -> bool:
     """Ask OpenCode itself, once: the probe saw every session become idle, and this must agree."""
-    return scene.server.alive and bool(scene.driver.status())
+    return scene.alive and bool(scene.driver.status())
 
 
 def _still(scene: Scene) -> bool:
@@ -62,7 +64,7 @@ def _still(scene: Scene) -> bool:
     pending = scene.pending()
     if scene.activity.unscripted:
         return True
-    if not scene.server.alive and not scene.ended:
+    if not (scene.alive or scene.ended):
         child = scene.server.child
         raise CrashError(f"OpenCode ended by itself with exit code {child.returncode}; it printed:\n{child.tail()}")
     last = scene.timeline.last
@@ -196,12 +198,31 @@ def _kill(scene: Scene, _step: Step, seconds: float) -> None:
 
 
 def _restart(scene: Scene, step: Step, seconds: float) -> None:
-    if scene.server.alive:
+    if scene.alive:
         _kill(scene, step, seconds)
     scene.driver.close()
     scene.server.start()
     scene.ended = False
     scene.connect()
+
+
+def _run(scene: Scene, step: Step, seconds: float) -> None:
+    """Do a prompt as `opencode run`: it is over when the process has ended and the fake model's streams have closed."""
+    program = scene.program
+    assert isinstance(program, OneShot)  # noqa: S101 - `do` looked
+    scene.timeline.add("user", "prompt", "runner", data={"step": step.index + 1, "text": step.value})
+    child = program.start(scene.workspace.root, step.value)
+    scene.timeline.wait(
+        lambda: not child.alive and not scene.stage.open_exchanges,
+        seconds,
+        lambda: f"opencode run to end; {_open_parts(scene)}; it printed:\n{child.tail()}",
+    )
+    offset = time.monotonic() - time.time()
+    said = program.said(child)
+    for event in said.events:
+        scene.printed(event, offset)
+    scene.program_facts = {"exit": child.returncode, "stderr": said.rest}
+    scene.timeline.add("opencode", "exit", "runner", data={"expected": True, "code": child.returncode})
 
 
 DOING: Mapping[str, Callable[[Scene, Step, float], None]] = {

@@ -1,0 +1,53 @@
+"""Turns what the fake model and the workspace say into the plain data of entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fakemodel.exchange import Event as ModelEvent
+
+__all__ = ["exchange_data", "small_text"]
+
+CLIP = 2000
+SMALL_FILE = 20_000
+
+
+def small_text(path: Path) -> str | None:
+    """Give a file's text, None for a large or binary one."""
+    if path.stat().st_size > SMALL_FILE:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def exchange_data(event: ModelEvent) -> dict[str, Any]:
+    """Give what an event of the fake model says, for its entry."""
+    exchange = event.exchange
+    data: dict[str, Any] = {
+        "number": exchange.number, "session": exchange.session, "kind": exchange.kind,
+        "reply": exchange.reply, "use": exchange.use,
+        **{key: value for key, value in event.detail.items() if value is not None},
+    }  # fmt: skip
+    if event.kind == "received":
+        data |= {"protocol": exchange.protocol, **_said(exchange.request)}
+    if event.kind == "closed":
+        ms = (event.at - exchange.received_at) * 1000
+        data |= {
+            "status": exchange.status, "ended_by": exchange.ended_by, "chunks_sent": exchange.chunks_sent,
+            "chunks_scripted": exchange.chunks_scripted, "repeats": exchange.repeats, "text_sent": exchange.text_sent,
+            "stop_lag": exchange.stop_lag, "part": exchange.part, "ms": round(ms, 3),
+        }  # fmt: skip
+    return data
+
+
+def _said(request: Any) -> dict[str, Any]:
+    """Give what is new in a request: its last message, and the tool results since the last answer of the model."""
+    messages = request.messages
+    last = messages[-1] if messages else None
+    results = [{"call_id": r.call_id, "text": r.text} for message in request.tail for r in message.results]
+    return {"last_role": last.role if last else None, "last_text": last.text[:CLIP] if last else "", "results": results}

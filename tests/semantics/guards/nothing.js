@@ -1,0 +1,2 @@
+// Loads well and does nothing.
+export default { id: "nothing", server: async () => ({}) }

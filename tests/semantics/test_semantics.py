@@ -1,0 +1,55 @@
+"""The meanings that everything rests on: guards that lie are judged rightly, and what DESIGN.md shows comes out as shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+# Repeated in a row under load, this shows that no verdict depends on luck (see tests/semantics/README in CONTRIBUTING).
+ROUNDS = range(int(os.environ.get("GUARDLAB_ROUNDS", "1")))
+
+LYING = {
+    "nothing": {"blocked": "fail", "executed": "fail"},
+    "throws-at-init": {"not loaded": "no database"},
+    "exports-a-constant": {"not loaded": "Plugin export is not a function"},
+    "blocks-after-the-side-effect": {"executed": "fail"},
+    "continues-late": {"continuations": "fail"},
+    "continues-late-twin": {},
+    "aborts-and-says-nothing": {"continuations": "fail", "answer": "fail"},
+    "continues-although-its-abort-failed": {"continuations": "fail"},
+    "continues-into-a-running-turn": {"idle_before": "fail"},
+    "only-in-compressed-time": {"blocked": "fail"},
+    "only-in-compressed-time-twin": {},
+}
+
+
+def outcome(run):
+    """What went wrong, by name: an expectation's status, or the error's words."""
+    found = {check.expectation.kind: verdict.status for check, verdict in run.verdicts if verdict.status != "pass"}
+    found |= {one.name: one.message for one in run.broken}
+    if run.error:
+        found[run.error.kind] = str(run.error)
+    return found
+
+
+@pytest.mark.parametrize("turn", ROUNDS)
+@pytest.mark.parametrize("name", LYING)
+def test_a_guard_that_lies_is_judged_rightly(lab, name, turn):
+    run = lab.play(HERE / "lying" / f"{name}.yaml")
+    found, wanted = outcome(run), LYING[name]
+    assert found.keys() == wanted.keys(), run.report()
+    assert all(text in found[key] for key, text in wanted.items()), run.report()
+
+
+def test_every_lying_guard_is_judged():
+    assert {path.stem for path in (HERE / "lying").glob("*.yaml")} == LYING.keys()
+
+
+@pytest.mark.parametrize("turn", ROUNDS)
+@pytest.mark.parametrize("name", sorted(path.stem for path in (HERE / "meanings").glob("*.yaml")))
+def test_a_meaning_holds(lab, name, turn):
+    run = lab.play(HERE / "meanings" / f"{name}.yaml")
+    assert run.passed, run.report()
