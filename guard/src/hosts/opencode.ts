@@ -25,13 +25,19 @@ export async function AntiLoop(input: AntiLoopInput, tupleOptions?: PluginOption
   const { options, problems } = parseOptions(tupleOptions ?? input.config);
   const log = fileLog(resolve(globalConfigFolder(), options.logFile ?? "loop-detector.log"));
   for (const problem of problems) log.warn("option.bad", { problem });
+  const control = new OpenCodeControl(input.client);
   const calls = new CallGuard(options, log);
-  const stream = options.streamGuard ? new StreamGuard(options, new OpenCodeControl(input.client), log) : undefined;
+  const stream = options.streamGuard ? new StreamGuard(options, control, log) : undefined;
+  const unseen = [...problems];
   return {
     tool: guardTools(new Decisions(calls, options.threshold, log)),
     event: async ({ event }) => shielded(log, "event", () => readEvent(event, { calls, stream })),
     "chat.message": async ({ sessionID }, { message, parts }) =>
-      shielded(log, "chat.message", () => stream?.userMessage(sessionID, message.id, parts.some(isTyped))),
+      shielded(log, "chat.message", () => {
+        stream?.userMessage(sessionID, message.id, parts.some(isTyped));
+        // Bad options are shown now: while plugins load, no interface is there to show a toast.
+        for (const problem of unseen.splice(0)) control.toast("warning", problem);
+      }),
     "tool.execute.before": async ({ tool, sessionID }, { args }) => {
       const rejection = shielded(log, "tool.execute.before", () => calls.before(sessionID, tool, args));
       if (rejection !== undefined) throw new Error(rejection);
