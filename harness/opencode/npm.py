@@ -22,6 +22,16 @@ __all__ = ["Npm"]
 
 _INSTALL_DEADLINE = 900.0  # seconds: 60 MB over a slow line
 _VIEW_DEADLINE = 60.0  # seconds
+_INSTALL_FLAGS = (
+    "--ignore-scripts",
+    "--no-save",
+    "--no-package-lock",
+    "--no-audit",
+    "--no-fund",
+    "--prefer-offline",  # a version never changes: what npm has kept is as good
+    "--fetch-retry-mintimeout=1000",  # milliseconds; without a network npm would go on for minutes
+    "--fetch-retry-maxtimeout=5000",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +95,7 @@ class Npm:
             with console.status(f"guardlab: installing {wanted} with npm (once)"):
                 if not console.is_terminal:
                     console.print(f"guardlab: installing {wanted} with npm (once)")
-                flags = ["--ignore-scripts", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
-                self._call(["install", "--prefix", str(part), *flags, wanted], part, _INSTALL_DEADLINE)
+                self._call(["install", "--prefix", str(part), *_INSTALL_FLAGS, wanted], part, _INSTALL_DEADLINE)
                 fetched = part / "node_modules" / package
                 check(fetched)
             fetched.rename(place)
