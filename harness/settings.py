@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["KeepRuns", "Settings"]
 
 KeepRuns = Literal["on-failure", "always", "never"]
+_VERSION = re.compile(r"\d+\.\d+\.\d+(-[\w.-]+)?")
 
 
 def _default_cache() -> Path:
@@ -49,8 +51,12 @@ class Settings:
     def __post_init__(self) -> None:
         """Refuse values that would only fail later.
 
-        Raises SetupError for an unknown `keep_runs` and for a `step_timeout` that is not above zero.
+        Raises SetupError for a `version` that is none, an unknown `keep_runs`, and a `step_timeout` not above zero.
         """
+        if self.version != "latest" and not _VERSION.fullmatch(self.version):
+            raise SetupError(
+                f"the OpenCode version is {self.version!r}; wanted a full one like {PINNED_VERSION}, or latest"
+            )
         if self.keep_runs not in get_args(KeepRuns):
             choices = ", ".join(get_args(KeepRuns))
             raise SetupError(f"keep-runs is {self.keep_runs!r}; wanted one of: {choices}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer
 from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -33,7 +35,7 @@ class EgressTrap:
 
     def __init__(self) -> None:
         self._attempts: list[Attempt] = []
-        self._server: HTTPServer | None = None
+        self._server: TCPServer | None = None
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -50,7 +52,7 @@ class EgressTrap:
         """The address for HTTP_PROXY; the trap must have been started."""
         if self._server is None:
             raise RuntimeError("the egress trap has not been started")
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
@@ -65,7 +67,7 @@ class EgressTrap:
             def record(self, attempt: Attempt) -> None:
                 record(attempt)
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._server = TCPServer(("127.0.0.1", 0), Handler)  # HTTPServer would ask the DNS for our name
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), name="guardlab-egress", daemon=True
         )
@@ -86,6 +88,11 @@ class _Refuse(BaseHTTPRequestHandler):
 
     def record(self, attempt: Attempt) -> None:
         raise NotImplementedError
+
+    def handle(self) -> None:
+        """Serve one client; one that goes away in between is no error."""
+        with suppress(OSError):
+            super().handle()
 
     def parse_request(self) -> bool:
         """Refuse as soon as the request line is read; False tells the base class that all is done."""

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from harness.errors import SetupError
+from harness.opencode.versions import read_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,11 @@ class Npm:
 
     def newest(self, package: str) -> str:
         """Return the newest version of a package. Raises SetupError when the registry can't be asked."""
-        return self._call(["view", f"{package}@latest", "version"], Path.cwd(), _VIEW_DEADLINE).strip()
+        said = self._call(["view", f"{package}@latest", "version"], self.cache, _VIEW_DEADLINE)
+        version = read_version(said)
+        if version is None:
+            raise SetupError(f"`npm view {package}@latest version` printed: {said.strip()}; wanted a version number")
+        return version
 
     def place(self, package: str, version: str) -> Path:
         """Return the folder of an installed package, whether it is there or not."""
@@ -88,7 +93,7 @@ class Npm:
     def _fetch(self, package: str, version: str, place: Path, check: Callable[[Path], None]) -> None:
         for left in place.parent.glob(f".{version}-*"):  # by a killed process: the lock is ours, so nobody uses it
             shutil.rmtree(left, ignore_errors=True)
-        console = Console(stderr=True, highlight=False)
+        console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
         wanted = f"{package}@{version}"
         with tempfile.TemporaryDirectory(prefix=f".{version}-", dir=place.parent, ignore_cleanup_errors=True) as name:
             part = Path(name)
@@ -99,13 +104,14 @@ class Npm:
                 fetched = part / "node_modules" / package
                 check(fetched)
             fetched.rename(place)
-        console.print(f"guardlab: installed {wanted} in {place}", soft_wrap=True)
+        console.print(f"guardlab: installed {wanted} in {place}")
 
     def _call(self, args: list[str], folder: Path, seconds: float) -> str:
         command = f"npm {' '.join(args)}"
         if self.program is None:
             raise SetupError("npm was not found on the PATH")
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             done = subprocess.run(
                 [str(self.program), *args],
                 cwd=folder,

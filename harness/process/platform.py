@@ -38,7 +38,11 @@ _WINDOWS_INHERITED = ("SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT
 
 
 class Machine(NamedTuple):
-    """What the interpreter and the kernel say about this machine, as they say it."""
+    """What the interpreter and the kernel say about this machine, as they say it.
+
+    system, architecture, release: as in `uname`. libc: its name, empty when Python does not know it.
+    musl_loader: musl's dynamic loader is there. avx2: the processor has AVX2.
+    """
 
     system: str
     architecture: str
@@ -148,7 +152,7 @@ class System:
 
     def is_windows_side(self, path: Path) -> bool:
         """Whether `path` lies on a Windows drive that WSL shows under /mnt, or is a Windows program seen from WSL."""
-        return self.wsl and (_WINDOWS_DRIVE.match(f"{path.as_posix()}") is not None or path.suffix.lower() == ".exe")
+        return self.wsl and (_WINDOWS_DRIVE.match(path.as_posix()) is not None or path.suffix.lower() == ".exe")
 
     def check_workspace(self, folder: Path) -> None:
         """Raise SetupError when a workspace in `folder` could not work, and say why."""

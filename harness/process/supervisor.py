@@ -37,7 +37,7 @@ class Survivor(NamedTuple):
     command_line: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Child:
     """A program that the supervisor started.
 
@@ -120,12 +120,12 @@ class Supervisor:
         """Start a program in a process group of its own, with no input, and its output appended to `log`.
 
         `env` is the whole environment of the program, the tag aside. Reading the output needs no thread and no pipe.
-        Raises SetupError when the program can't be started.
+        Raises SetupError when the program can't be started or its log can't be written.
         """
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
-            start = output.tell()
-            try:
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with log.open("ab") as output:
+                start = output.tell()
                 popen = subprocess.Popen(
                     list(args),
                     env=self.environment(env),
@@ -135,8 +135,9 @@ class Supervisor:
                     stderr=subprocess.STDOUT,
                     **self.system.spawn_options(),
                 )
-            except OSError as error:
-                raise SetupError(f"{name} could not be started: {args[0]}: {error.strerror or error}") from error
+        except OSError as error:
+            trouble = f"{error.filename or args[0]}: {error.strerror or error}"
+            raise SetupError(f"{name} could not be started: {trouble}") from error
         child = Child(name=name, log=log, log_start=start, _popen=popen)
         self._children.append(child)
         return child
@@ -147,18 +148,21 @@ class Supervisor:
         A child that has ended already is left alone; what it left behind is for `sweep`.
         Raises DeadlineError, with the command lines, when something still runs after that.
         """
-        if not child.alive:
-            return
+        if child.alive:
+            self._end(child, deadline)
+        if child in self._children:
+            self._children.remove(child)
+
+    def _end(self, child: Child, deadline: float) -> None:
         until = time.monotonic() + deadline
         root, tree = psutil.Process(child.pid), members(child.pid, self.system)
         ask_to_end(child._popen, self.system)  # noqa: SLF001  # a child's process is the supervisor's
-        if not child.wait(min(_POLITE, deadline)):
+        if not child.wait(min(_POLITE, deadline / 2)):
             child.kill()
         kill_all(tree)
         left = wait_gone(tree, until - time.monotonic())
-        if not child.wait(
-            max(0.0, until - time.monotonic())
-        ):  # psutil must not wait for it: it would take the exit code
+        # psutil must not wait for the child itself: it would take the exit code
+        if not child.wait(max(0.0, until - time.monotonic())):
             left.insert(0, root)
         if left:
             lines = "\n".join(f"  {process.pid} {command_line(process)}" for process in left)

@@ -45,6 +45,8 @@ def test_an_unknown_override_is_an_error():
 @pytest.mark.parametrize(
     ("values", "text"),
     [
+        ({"version": "1.18"}, "the OpenCode version is '1.18'; wanted a full one like 1.18.33, or latest"),
+        ({"version": "../1.18.3"}, "the OpenCode version is '../1.18.3'; wanted a full one like 1.18.33, or latest"),
         ({"keep_runs": "sometimes"}, "keep-runs is 'sometimes'; wanted one of: on-failure, always, never"),
         ({"step_timeout": 0}, "the step timeout is 0 s; wanted more than 0 s"),
         ({"step_timeout": float("nan")}, "the step timeout is nan s; wanted more than 0 s"),
@@ -68,3 +70,8 @@ def test_errors_know_their_kind(error, kind):
 
 def test_an_error_without_a_hint_is_one_line():
     assert str(SetupError("what")) == "what"
+
+
+@pytest.mark.parametrize("version", ["1.18.3", "1.19.0-beta.2", "latest"])
+def test_good_versions(version):
+    assert Settings(version=version).version == version

@@ -33,7 +33,7 @@ mode = (here / "mode").read_text()
 if mode == "fails":
     sys.exit("npm error code E404")
 if sys.argv[1] == "view":
-    print("1.19.0")
+    print("nothing known" if mode == "nonsense" else "1.19.0")
     sys.exit()
 package, _, version = sys.argv[-1].rpartition("@")
 folder = pathlib.Path(sys.argv[3]) / "node_modules" / package / "bin"
@@ -238,6 +238,16 @@ def test_another_version_and_the_newest(settings, npm):
     assert resolve(settings(version="1.18.3"), LINUX).version == "1.18.3"
     assert resolve(settings(version="latest"), LINUX).version == "1.19.0"
     assert [call.split()[0] for call in calls(npm)] == ["install", "view", "install"]
+
+
+def test_a_registry_that_answers_nonsense(settings, npm):
+    (npm / "mode").write_text("nonsense")
+    with pytest.raises(SetupError) as caught:
+        resolve(settings(version="latest"), LINUX)
+    assert caught.value.message == (
+        "there is no opencode on the PATH, and npm gave none: "
+        "`npm view opencode-linux-x64@latest version` printed: nothing known; wanted a version number"
+    )
 
 
 def test_an_installed_version_needs_no_npm(settings, npm):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 import urllib.request
@@ -66,6 +67,15 @@ def test_a_silent_client_does_not_hold_up_the_others_for_long(trap):
     port = int(trap.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)):
         assert raw(trap, b"CONNECT example.com:443 HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.0 403 ")
+
+
+def test_a_client_that_goes_away_is_no_error(trap, capfd):
+    port = int(trap.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing it resets it
+        connection.sendall(b"CONNECT exa")
+    raw(trap, b"CONNECT example.com:443 HTTP/1.1\r\n\r\n")  # the trap is through with the first one
+    assert capfd.readouterr().err == ""
 
 
 def test_nothing_is_left_after_stop():

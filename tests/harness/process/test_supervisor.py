@@ -66,6 +66,13 @@ def test_a_program_that_can_not_be_started(supervisor, tmp_path):
     assert str(caught.value) == "opencode serve could not be started: /nonexistent: No such file or directory"
 
 
+def test_a_log_that_can_not_be_written(supervisor, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(SetupError) as caught:
+        supervisor.spawn(["true"], env={}, cwd=tmp_path, log=tmp_path / "file" / "log", name="opencode serve")
+    assert str(caught.value) == f"opencode serve could not be started: {tmp_path}/file: File exists"
+
+
 def test_stop_takes_a_grandchild_in_a_session_of_its_own(start, supervisor):
     child = start(PARENT)
     grandchild = ready(child)
