@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from fakemodel.connection import others
 from fakemodel.exchange import Exchange
 from fakemodel.faults.base import Response, StreamTools
 from fakemodel.routing import kind_of, parent_of, session_of
@@ -177,22 +177,26 @@ class LiveExchange:
     async def _send(self, items: Iterator[Item], pace: float) -> None:
         """Send the items in time; the loop runs on every chunk, so that a leaving client is seen at once."""
         connection, meter = self.connection, self._meter
-        write, sleep, pause = connection.write, asyncio.sleep, connection.pause
+        put, flow = connection.put, connection.flow
         for item in items:
-            if isinstance(item, bytes):
-                await write(item)
-                if connection.stopped is not None:
-                    return
+            if item.__class__ is bytes:
+                if flow.write_paused:
+                    await flow.drain()
+                    if connection.stopped is not None:
+                        return
+                put(item)
                 self.chunks_sent += 1
                 if self.chunks_sent == 1:
                     self._note_first()
                 if pace and meter.content:
-                    await pause(pace)
+                    await connection.pause(pace)
                 else:
-                    await sleep(0)
+                    await others()
             else:
                 await self._act(item, pace)
-            if connection.stopped is not None or self._ended_by is not None:
+                if self._ended_by is not None:
+                    return
+            if connection.stopped is not None:
                 return
 
     async def _act(self, item: Item, pace: float) -> None:

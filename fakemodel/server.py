@@ -36,7 +36,7 @@ class _Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self.scope["state"]["transport"] = self.transport
+        self.scope["state"] |= {"transport": self.transport, "flow": self.flow}
 
 
 class _Server(uvicorn.Server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sse_starlette import ServerSentEvent
@@ -18,6 +19,9 @@ __all__ = ["GAP", "Answer", "PlannedPart", "Template", "WireProtocol", "Writer",
 
 GAP = "\0"
 """Stands in a template where the piece of text goes."""
+
+_REMEMBERED = 1024
+"""Chunks that a template keeps."""
 
 _readable = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _escaped = json.JSONEncoder(separators=(",", ":")).encode
@@ -120,15 +124,17 @@ def event(value: object, name: str | None = None) -> bytes:
 
 
 class Template:
-    """A chunk with a gap for text, made ready once so that a piece costs little."""
+    """A chunk with a gap for text, made ready once so that a piece costs little.
 
-    __slots__ = ("_after", "_before")
+    ``filled`` returns the chunk with a text in its gap as a JSON string; it remembers what it made, because
+    a model in a loop says the same again and again.
+    """
 
     def __init__(self, frame: bytes, gap: str = packed(GAP)) -> None:
         self._before, _, self._after = frame.partition(gap.encode())
+        self.filled: Callable[[str], bytes] = lru_cache(_REMEMBERED)(self._filled)
 
-    def filled(self, text: str) -> bytes:
-        """Return the chunk with a text in its gap, as a JSON string."""
+    def _filled(self, text: str) -> bytes:
         try:
             middle = _readable(text).encode()
         except UnicodeEncodeError:

@@ -89,8 +89,8 @@ class _Writer:
         self._head = _head(answer, "chat.completion.chunk")
         self.piece: Callable[[str], bytes] = str.encode
 
-    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
-        return event({**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        return event({**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more})
 
     def opening(self) -> list[bytes]:
         return [self._chunk({"role": "assistant", "content": ""})]
@@ -111,8 +111,11 @@ class _Writer:
 
     def closing(self) -> list[bytes]:
         finish = _FINISH.get(self._answer.finish, self._answer.finish)
-        usage = event({**self._head, "choices": [], "usage": _usage(self._answer.usage)})
-        return [self._chunk({}, finish), usage, event("[DONE]")]
+        usage = {"usage": _usage(self._answer.usage)}
+        if self._whole_calls:
+            # mistral reads the first choice of every chunk, so that usage cannot have a chunk without one.
+            return [self._chunk({}, finish, **usage), event("[DONE]")]
+        return [self._chunk({}, finish), event({**self._head, "choices": [], **usage}), event("[DONE]")]
 
 
 def _text_key(planned: PlannedPart) -> str:
