@@ -14,7 +14,10 @@ const COSMETIC: ReadonlySet<string> = new Set(["description", "timeout"]);
  */
 export function callKey(tool: string, args: unknown): string {
   const counted = SHELLS.has(tool) && isRecord(args) ? withoutCosmetics(args) : args;
-  return createHash("sha256").update(JSON.stringify(tool)).update(canonicalJson(counted ?? {})).digest("base64");
+  return createHash("sha256")
+    .update(JSON.stringify(tool))
+    .update(canonicalJson(counted ?? {}))
+    .digest("base64");
 }
 
 function withoutCosmetics(args: Record<string, unknown>): Record<string, unknown> {

@@ -27,5 +27,8 @@ export function fileLog(file: string): Log {
       // No place to say so: the log is the place.
     }
   };
-  return { info: (event, fields) => write("info", event, fields), warn: (event, fields) => write("warn", event, fields) };
+  return {
+    info: (event, fields) => write("info", event, fields),
+    warn: (event, fields) => write("warn", event, fields),
+  };
 }

@@ -56,11 +56,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   notify: { wanted: "anything", accepts: () => true },
 };
 
-/** Validates `raw` as OpenCode or the wrapper form hands it over. Never throws; a bad option falls back to its default. */
+/** Validates `raw` as OpenCode or the wrapper form gives it. Never throws; a bad option falls back to its default. */
 export function parseOptions(raw: unknown): ParsedOptions {
   if (raw === undefined || raw === null) return { options: DEFAULTS, problems: [] };
   if (!isRecord(raw)) {
-    return { options: DEFAULTS, problems: [`The options must be an object, not ${shown(raw)}. The defaults are used.`] };
+    return {
+      options: DEFAULTS,
+      problems: [`The options must be an object, not ${shown(raw)}. The defaults are used.`],
+    };
   }
   const problems: string[] = [];
   const chosen: Record<string, unknown> = {};

@@ -72,7 +72,10 @@ export class CallCounter {
     this.#entry(key).authorised = true;
   }
 
-  /** Takes an unused authorisation of the call that was rejected last, and names its tool; undefined when nothing is blocked. */
+  /**
+   * Takes back an unused authorisation of the call that was rejected last, and names its tool.
+   * Undefined when nothing is blocked.
+   */
   abandonLastBlocked(): string | undefined {
     const last = [...this.#blocked].at(-1);
     if (last === undefined) return undefined;

@@ -26,7 +26,10 @@ const NAMED: ReadonlyMap<string, number> = new Map([
 
 const ASCII: readonly number[] = Array.from({ length: 128 }, (_unused, code) => classify(String.fromCharCode(code)));
 
-/** Returns the class of one UTF-16 code unit. Both halves of a surrogate pair are letters, so a pair is never a single letter. */
+/**
+ * Returns the class of one UTF-16 code unit.
+ * Both halves of a surrogate pair are letters, so that a pair is never a single letter.
+ */
 export function classOf(code: number): number {
   if (code < 128) return ASCII[code] as number;
   if (code >= 0xd800 && code <= 0xdfff) return LETTER;

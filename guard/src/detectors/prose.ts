@@ -3,7 +3,7 @@
 import { RepetitionDetector, type Finding } from "./repetition.ts";
 import { SentenceSplitter } from "./splitter.ts";
 
-/** Bounds of one message. One that goes beyond is left out from then on: a cut text could lose the start of a code fence. */
+/** Bounds of a message. Beyond them it is left out from then on: a cut text could lose the start of a code fence. */
 const MOST_PARTS = 32;
 const MOST_CHARACTERS = 65_536;
 

@@ -70,7 +70,8 @@ export class RepetitionDetector {
     for (let n = 1; n <= LONGEST_BLOCK; n += 1) {
       const equalBlocks = (this.#matches[n] as number) >= (this.#threshold - 1) * n;
       // The blocks are equal, so one substantial block means that all are.
-      if (equalBlocks && this.#substantialRun >= n) return { kind: "consecutive", blockSize: n, repeats: this.#threshold };
+      if (equalBlocks && this.#substantialRun >= n)
+        return { kind: "consecutive", blockSize: n, repeats: this.#threshold };
     }
     return undefined;
   }
@@ -79,7 +80,10 @@ export class RepetitionDetector {
     const distinct = this.#occurrences.size;
     if (this.#window.length < WINDOW || distinct > MOST_DISTINCT || this.#occurrencesOf(latest) < 2) return undefined;
     const repeating = this.#window.filter((unit) => this.#occurrencesOf(unit) >= 2).length;
-    const repeats = Math.max(0, ...this.#window.filter((unit) => unit.substantial).map((unit) => this.#occurrencesOf(unit)));
+    const repeats = Math.max(
+      0,
+      ...this.#window.filter((unit) => unit.substantial).map((unit) => this.#occurrencesOf(unit)),
+    );
     if (repeating < LEAST_REPEATING || repeats < this.#threshold + IRREGULAR_MARGIN) return undefined;
     return { kind: "irregular", distinct, repeats };
   }

@@ -134,7 +134,8 @@ export class SentenceSplitter {
 
   #endLine(): void {
     if (this.#fenceLength > 0) this.#endCodeLine();
-    else if (this.#held !== undefined || (this.#position === FENCE_RUN && this.#runLength >= LEAST_FENCE)) this.#openFence();
+    else if (this.#held !== undefined || (this.#position === FENCE_RUN && this.#runLength >= LEAST_FENCE))
+      this.#openFence();
     else if (this.#position === FENCE_RUN) this.#emit(this.#row());
     else if (this.#position === TEXT) this.#emit(this.#sentence);
     this.#startLine();

@@ -25,7 +25,7 @@ export class CallGuard {
     const { blocked, count } = this.counter(session).admit(callKey(tool, args), tool, Date.now());
     if (!blocked) return undefined;
     this.#log.info("call.blocked", { session, tool, count });
-    return blockText(tool, count, this.#limits.windowMs);
+    return blockText(tool, this.#limits);
   }
 
   /** The counters of a session. No bound on memory drops them: a block must not vanish on its own. */

@@ -8,6 +8,7 @@ import { FieldReader } from "./fields.ts";
 
 const EXPLANATIONS = ["observedResult", "rationale", "expectedInformation"] as const;
 const LEAST_CHARACTERS = 20;
+const LONGEST_NAME = 64;
 const DECISIONS = ["continue", "change", "stop"] as const;
 
 interface Decision {
@@ -48,7 +49,8 @@ export class Decisions {
     const decision = readDecision(raw);
     const counter = this.#calls.counter(session);
     const answer = this.#apply(decision, counter);
-    this.#log.info(`decision.${decision.decision}`, { session, tool: answer.tool });
+    // The name comes from the model: what is no name is cut short.
+    this.#log.info(`decision.${decision.decision}`, { session, tool: answer.tool.slice(0, LONGEST_NAME) });
     return answer.text;
   }
 
@@ -61,9 +63,13 @@ export class Decisions {
   #continue(tool: string, key: string, counter: CallCounter): string {
     const { blocked } = counter.inspect(key, Date.now());
     counter.authorise(key);
-    const fresh = `Recorded: continue. The next run of ${tool} with exactly these arguments counts as 1 of ${this.#threshold}.`;
-    if (blocked) return `${fresh} No other call is affected.`;
-    return `${fresh} Note that this call was not blocked: check nextTool and argsJson if you meant another one.`;
+    const note = blocked
+      ? "No other call is affected."
+      : "Note that this call was not blocked: check nextTool and argsJson if you meant another one.";
+    return (
+      `Recorded: continue. The next run of ${tool} with exactly these arguments counts as 1 of ${this.#threshold}. ` +
+      note
+    );
   }
 }
 
@@ -90,7 +96,13 @@ function change(tool: string, key: string, counter: CallCounter): string {
 function stop(counter: CallCounter): { tool: string; text: string } {
   const tool = counter.abandonLastBlocked();
   if (tool === undefined) {
-    throw new Error("loop_decide: decision stop abandons a blocked call, and nothing is blocked in this session. Nothing was recorded.");
+    throw new Error(
+      "loop_decide: decision stop abandons a blocked call, and nothing is blocked in this session. " +
+        "Nothing was recorded.",
+    );
   }
-  return { tool, text: `Recorded: stop. The last blocked call, of ${tool}, stays blocked. Every other call works as before.` };
+  return {
+    tool,
+    text: `Recorded: stop. The last blocked call, of ${tool}, stays blocked. Every other call works as before.`,
+  };
 }

@@ -20,7 +20,11 @@ export class FieldReader {
     if (typeof value !== "string") return this.#bad(name, `must be a string, not ${kindOf(value)}`, "");
     const length = [...value.trim()].length;
     if (length >= least) return value;
-    return this.#bad(name, least === 1 ? "must not be empty" : `needs at least ${least} characters after trimming, and has ${length}`, "");
+    return this.#bad(
+      name,
+      least === 1 ? "must not be empty" : `needs at least ${least} characters after trimming, and has ${length}`,
+      "",
+    );
   }
 
   /** One of `choices`. */
@@ -35,7 +39,8 @@ export class FieldReader {
   /** A JSON object that is encoded as a string. */
   jsonObject(name: string): RawFields {
     const value = this.#raw[name];
-    if (typeof value !== "string") return this.#bad(name, `must be a JSON object encoded as a string, not ${kindOf(value)}`, {});
+    if (typeof value !== "string")
+      return this.#bad(name, `must be a JSON object encoded as a string, not ${kindOf(value)}`, {});
     try {
       const parsed: unknown = JSON.parse(value);
       if (isRecord(parsed)) return parsed;

@@ -15,9 +15,9 @@ import { continuationText } from "./texts.ts";
  * - exhausted: a loop was stopped after the last allowed continuation
  * - cancelled: a user message or the end of the session made the recovery pointless
  */
-export type RecoveryState = "watching" | "aborting" | "waiting" | "continuing" | "exhausted" | "cancelled";
+type RecoveryState = "watching" | "aborting" | "waiting" | "continuing" | "exhausted" | "cancelled";
 
-/** The loop that was found and who was speaking. `resumable` is false for a child session and for a compaction. */
+/** The loop that was found and who was speaking. `resumable` is false for a child session and a compaction. */
 export interface Loop {
   readonly finding: Finding;
   readonly speaker: Speaker;
@@ -49,10 +49,6 @@ export class Recovery {
     this.#log = log;
   }
 
-  get state(): RecoveryState {
-    return this.#state;
-  }
-
   /** True while the session must not be forgotten. */
   get active(): boolean {
     return this.#state === "aborting" || this.#state === "waiting" || this.#state === "continuing";
@@ -65,7 +61,7 @@ export class Recovery {
 
   /**
    * Starts a recovery and returns at once. False when one is already on its way to abort or idle.
-   * A continuation that still waits for its answer does not hold up the next recovery: its turn may be the one that loops.
+   * A continuation that waits for its answer does not hold up the next recovery: its turn may be the one that loops.
    */
   start(loop: Loop): boolean {
     if (this.#state === "aborting" || this.#state === "waiting") return false;
@@ -121,7 +117,7 @@ export class Recovery {
     return this.#call(this.#control.resume(this.#session, { messageId, speaker, text: continuationText() }, signal));
   }
 
-  /** Asks for the status until the session is idle. An idle event is no answer: it also comes without the guard's abort. */
+  /** Asks for the status until the session is idle. An idle event is no answer: it comes without the abort too. */
   async #untilIdle(signal: AbortSignal): Promise<Outcome> {
     const wait = this.#options.streamIdleWaitMs;
     const end = performance.now() + wait;
@@ -145,11 +141,10 @@ export class Recovery {
 
   #exhaust(): void {
     this.#state = "exhausted";
-    this.#note("stream.exhausted", { allowed: this.#options.streamMaxRecoveries });
-    this.#control.toast(
-      "warning",
-      `The model repeated itself again after ${this.#options.streamMaxRecoveries} continuations. It was stopped and is not restarted: send a message to go on.`,
-    );
+    const allowed = this.#options.streamMaxRecoveries;
+    this.#note("stream.exhausted", { allowed });
+    const message = `The model repeated itself again after ${allowed} continuations. It was stopped for good.`;
+    this.#control.toast("warning", `${message} Send a message to go on.`);
   }
 
   #fail(step: "abort" | "status" | "continuation", reason: string): void {

@@ -4,7 +4,8 @@
 export type Outcome = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /** The same for the question whether a session is idle. */
-export type IdleOutcome = { readonly ok: true; readonly idle: boolean } | { readonly ok: false; readonly reason: string };
+export type IdleOutcome =
+  { readonly ok: true; readonly idle: boolean } | { readonly ok: false; readonly reason: string };
 
 /** Who was speaking when a turn was cut. Fields that are not known are absent. */
 export interface Speaker {

@@ -27,7 +27,7 @@ const RULES = `## Repeated calls and decisions
 export function antiLoopSkillContent(): string {
   return `---
 name: anti-loop
-description: How to work when a call is blocked with [ANTI-LOOP], when output is stopped with [ANTI-LOOP STREAM], or before repeating a tool call.
+description: What to do before repeating a tool call, and when [ANTI-LOOP] or [ANTI-LOOP STREAM] appears.
 ---
 
 ${RULES}`;

@@ -40,7 +40,11 @@ export class OpenCodeControl implements SessionControl {
   resume(session: string, { messageId, speaker, text }: Continuation, signal: AbortSignal): Promise<Outcome> {
     const parts = [{ type: "text" as const, text, synthetic: true, metadata: { guard: GUARD_ID } }];
     return outcome(() =>
-      this.#client.session.promptAsync({ path: { id: session }, body: { messageID: messageId, ...speaker, parts }, signal }),
+      this.#client.session.promptAsync({
+        path: { id: session },
+        body: { messageID: messageId, ...speaker, parts },
+        signal,
+      }),
     );
   }
 
@@ -54,7 +58,9 @@ export class OpenCodeControl implements SessionControl {
   }
 }
 
-async function outcome(call: () => Promise<{ error?: unknown; response?: { ok: boolean; status: number } }>): Promise<Outcome> {
+async function outcome(
+  call: () => Promise<{ error?: unknown; response?: { ok: boolean; status: number } }>,
+): Promise<Outcome> {
   try {
     const { error, response } = await call();
     if (error === undefined && response?.ok !== false) return { ok: true };

@@ -15,7 +15,8 @@ const DECIDE = {
   decision: {
     type: "string",
     enum: ["continue", "change", "stop"],
-    description: "continue: retry the blocked call in a fresh cycle. change: take another approach. stop: give the blocked call up.",
+    description:
+      "continue: retry a blocked call in a fresh cycle. change: take another approach. stop: give the blocked call up.",
   },
   observedResult: text("What the attempts so far really showed. At least 20 characters."),
   rationale: text("Why this decision is useful now. At least 20 characters."),
@@ -27,8 +28,10 @@ const DECIDE = {
 /** Returns the tool hook. */
 export function guardTools(decisions: Decisions): Tools {
   return {
-    loop_check: tool("Shows how often one exact call ran and whether it is blocked. Grants nothing.", CHECK, (args, context) =>
-      decisions.check(context.sessionID, args),
+    loop_check: tool(
+      "Shows how often one exact call ran and whether it is blocked. Grants nothing.",
+      CHECK,
+      (args, context) => decisions.check(context.sessionID, args),
     ),
     loop_decide: tool(
       "Records a decision about a call that was blocked with [ANTI-LOOP]. Not needed before a different call.",
@@ -39,7 +42,7 @@ export function guardTools(decisions: Decisions): Tools {
 }
 
 function tool(description: string, args: object, run: (args: unknown, context: { sessionID: string }) => string): Tool {
-  // OpenCode takes plain JSON Schema properties (opencode-facts.md L); its type knows zod only, which would be a runtime dependency.
+  // OpenCode takes plain JSON Schema properties (opencode-facts.md L). Its type knows only zod, a runtime dependency.
   return { description, args: args as Tool["args"], execute: async (given, context) => run(given, context) };
 }
 

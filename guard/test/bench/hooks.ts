@@ -29,7 +29,8 @@ function chunks(source: Generator<string>): string[] {
 /** Microseconds of each delta. A new message begins when the last one is full. */
 async function measure(texts: readonly string[]): Promise<number[]> {
   const { hooks } = await load({}, recordingClient().client);
-  const send = (type: string, properties: object, id: string): Promise<void> => hooks.event!({ event: { id, type, properties } as never });
+  const send = (type: string, properties: object, id: string): Promise<void> =>
+    hooks.event!({ event: { id, type, properties } as never });
   const costs: number[] = [];
   let room = 0;
   let messageID = "";
@@ -62,7 +63,12 @@ const TEXTS: readonly [string, Generator<string>][] = [
   ["Latin prose", prose("measured")],
   ["Cyrillic prose", prose("\u0438\u0437\u043c\u0435\u0440\u0435\u043d\u043e\u0433\u043e")],
   ["one unit without an end", endless()],
-  ["a short line each", (function* () { for (let i = 0; ; i += 1) yield `${i}\n`; })()],
+  [
+    "a short line each",
+    (function* () {
+      for (let i = 0; ; i += 1) yield `${i}\n`;
+    })(),
+  ],
 ];
 
 console.log(`${"microseconds for each delta".padEnd(34)}  median     p99   p99.9`);

@@ -6,13 +6,20 @@ import { callKey } from "../../src/core/call-key.ts";
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, nested]) => [key, reversed(nested)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, nested]) => [key, reversed(nested)]),
+  );
 }
 
 describe("callKey", () => {
   test("[INF-06] key order does not matter, at any depth", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (args) => callKey("t", args) === callKey("t", reversed(args))),
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        (args) => callKey("t", args) === callKey("t", reversed(args)),
+      ),
     );
   });
 

@@ -48,7 +48,10 @@ describe("the log", () => {
     const log = fileLog(file);
     log.info("one");
     log.warn("two", { session: "s", count: 3, tool: undefined });
-    const lines = readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+    const lines = readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(lines).toEqual([
       { time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), level: "info", guard: "infinity", event: "one" },
       { time: expect.any(String), level: "warn", guard: "infinity", event: "two", session: "s", count: 3 },
@@ -74,7 +77,15 @@ describe("the skill", () => {
     const content = antiLoopSkillContent();
     expect(content).toStartWith("---\nname: anti-loop\ndescription: ");
     const rules = content.split("---\n\n")[1]!;
-    for (const word of ["[ANTI-LOOP]", "[ANTI-LOOP STREAM]", "loop_check", "loop_decide", "observedResult", "rationale", "expectedInformation"]) {
+    for (const word of [
+      "[ANTI-LOOP]",
+      "[ANTI-LOOP STREAM]",
+      "loop_check",
+      "loop_decide",
+      "observedResult",
+      "rationale",
+      "expectedInformation",
+    ]) {
       expect(rules).toContain(word);
     }
     expect(readFileSync(join(import.meta.dir, "..", "..", "README.md"), "utf8")).toContain(rules);

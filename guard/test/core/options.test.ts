@@ -30,12 +30,24 @@ describe("parseOptions", () => {
     ["threshold", 2.5, 'Option "threshold" must be an integer of at least 2, not 2.5. The default is used: 3.'],
     ["threshold", "4", 'Option "threshold" must be an integer of at least 2, not "4". The default is used: 3.'],
     ["windowMs", 0, 'Option "windowMs" must be a positive number of milliseconds, not 0. The default is used: 60000.'],
-    ["windowMs", NaN, 'Option "windowMs" must be a positive number of milliseconds, not NaN. The default is used: 60000.'],
+    [
+      "windowMs",
+      NaN,
+      'Option "windowMs" must be a positive number of milliseconds, not NaN. The default is used: 60000.',
+    ],
     ["streamGuard", 1, 'Option "streamGuard" must be true or false, not 1. The default is used: true.'],
     ["streamThreshold", 2, 'Option "streamThreshold" must be an integer from 3 to 10, not 2. The default is used: 3.'],
-    ["streamThreshold", 11, 'Option "streamThreshold" must be an integer from 3 to 10, not 11. The default is used: 3.'],
+    [
+      "streamThreshold",
+      11,
+      'Option "streamThreshold" must be an integer from 3 to 10, not 11. The default is used: 3.',
+    ],
     ["streamRecovery", null, 'Option "streamRecovery" must be true or false, not null. The default is used: true.'],
-    ["streamMaxRecoveries", 6, 'Option "streamMaxRecoveries" must be an integer from 0 to 5, not 6. The default is used: 2.'],
+    [
+      "streamMaxRecoveries",
+      6,
+      'Option "streamMaxRecoveries" must be an integer from 0 to 5, not 6. The default is used: 2.',
+    ],
     [
       "streamIdleWaitMs",
       99,
@@ -60,7 +72,11 @@ describe("parseOptions", () => {
     expect(parseOptions({ constructor: 1 }).problems).toHaveLength(1);
   });
 
-  test.each([[["a"], '["a"]'], ["x", '"x"'], [5, "5"]])("[INF-60] options that are no object: %p", (raw, shown) => {
+  test.each([
+    [["a"], '["a"]'],
+    ["x", '"x"'],
+    [5, "5"],
+  ])("[INF-60] options that are no object: %p", (raw, shown) => {
     expect(parseOptions(raw)).toEqual({
       options: DEFAULTS,
       problems: [`The options must be an object, not ${shown}. The defaults are used.`],

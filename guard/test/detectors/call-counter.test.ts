@@ -25,7 +25,12 @@ describe("CallCounter", () => {
 
   test("[INF-01] the window slides: a run counts up to windowMs and no longer", () => {
     const counter = new CallCounter(LIMITS);
-    expect([0, 30_000, 60_001, 90_000].map((now) => counter.admit("A", "bash", now).blocked)).toEqual([false, false, false, true]);
+    expect([0, 30_000, 60_001, 90_000].map((now) => counter.admit("A", "bash", now).blocked)).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
     const edge = new CallCounter(LIMITS);
     expect([0, 1, 60_000].map((now) => edge.admit("A", "bash", now).blocked)).toEqual([false, false, true]);
   });
@@ -34,7 +39,12 @@ describe("CallCounter", () => {
     const counter = new CallCounter(LIMITS);
     blocks(counter, "AAA");
     expect(counter.admit("A", "bash", 10 * LIMITS.windowMs).blocked).toBe(true);
-    expect(counter.inspect("A", 10 * LIMITS.windowMs)).toEqual({ count: 0, blocked: true, authorised: false, known: true });
+    expect(counter.inspect("A", 10 * LIMITS.windowMs)).toEqual({
+      count: 0,
+      blocked: true,
+      authorised: false,
+      known: true,
+    });
   });
 
   test("[INF-05] no number of other calls frees a block", () => {

@@ -106,7 +106,10 @@ describe("bounds", () => {
   });
 
   test("[INF-38] 32 text parts are watched, one more leaves the message out", () => {
-    for (const [parts, watched] of [[32, true], [33, false]] as const) {
+    for (const [parts, watched] of [
+      [32, true],
+      [33, false],
+    ] as const) {
       const message = prose();
       for (let i = 0; i < parts; i += 1) message.snapshot(`p${i}`, "");
       expect(message.delta(`p${parts - 1}`, LOOP.repeat(3)) !== undefined).toBe(watched);
@@ -116,12 +119,22 @@ describe("bounds", () => {
 
 describe("chunking", () => {
   const sentences = fc.constantFrom(
-    "Let me check the logs. ", "Ich aktualisiere die .env. ", "Ich pr\u00fcfe README.md.\n", "The file is valid! ",
-    "OK. ", "\u0413\u043e\u0442\u043e\u0432\u043e, \u0438\u0434\u0443 \u0434\u0430\u043b\u044c\u0448\u0435.\r\n", "\u{1F680} We are go now.\n",
-    "```\ncode is here now\n```\n", "> quoted text is here\n", "Siehe z. B. das Protokoll. ",
+    "Let me check the logs. ",
+    "Ich aktualisiere die .env. ",
+    "Ich pr\u00fcfe README.md.\n",
+    "The file is valid! ",
+    "OK. ",
+    "\u0413\u043e\u0442\u043e\u0432\u043e, \u0438\u0434\u0443 \u0434\u0430\u043b\u044c\u0448\u0435.\r\n",
+    "\u{1F680} We are go now.\n",
+    "```\ncode is here now\n```\n",
+    "> quoted text is here\n",
+    "Siehe z. B. das Protokoll. ",
   );
-  const text = fc.array(sentences, { minLength: 1, maxLength: 5 })
-    .chain((block) => fc.tuple(fc.array(sentences, { maxLength: 6 }), fc.constant(block), fc.integer({ min: 1, max: 5 })))
+  const text = fc
+    .array(sentences, { minLength: 1, maxLength: 5 })
+    .chain((block) =>
+      fc.tuple(fc.array(sentences, { maxLength: 6 }), fc.constant(block), fc.integer({ min: 1, max: 5 })),
+    )
     .map(([before, block, repeats]) => before.join("") + block.join("").repeat(repeats));
 
   /** Characters of the text up to the one that completed the finding; 0 without one. */

@@ -32,7 +32,10 @@ function times(count: number, units: readonly string[]): string[] {
 
 describe("equal blocks in a row", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])("[INF-21] a strict cycle of %i is found at unit 3n", (n) => {
-    expect(watch(times(5, different(n)))).toEqual({ at: 3 * n, finding: { kind: "consecutive", blockSize: n, repeats: 3 } });
+    expect(watch(times(5, different(n)))).toEqual({
+      at: 3 * n,
+      finding: { kind: "consecutive", blockSize: n, repeats: 3 },
+    });
     expect(watch([...different(5, 100), ...times(5, different(n))])?.at).toBe(5 + 3 * n);
   });
 
@@ -64,7 +67,15 @@ describe("equal blocks in a row", () => {
 
   test("[INF-23] short meaningful status sentences are found, short repeated words never", () => {
     expect(watch(times(3, ["Ich r\u00e4ume auf."]))?.at).toBe(3);
-    for (const word of ["Ja.", "done done", "- [ ] done", "ok go now", "Wait... wait!", "| string | required |", "a b c d e f"]) {
+    for (const word of [
+      "Ja.",
+      "done done",
+      "- [ ] done",
+      "ok go now",
+      "Wait... wait!",
+      "| string | required |",
+      "a b c d e f",
+    ]) {
       expect(watch(times(40, [word]))).toBeUndefined();
     }
   });
@@ -109,7 +120,9 @@ describe("irregular cycles", () => {
   test("[INF-24] one substantial unit must occur streamThreshold + 2 times", () => {
     const units = spelt(order);
     expect(watch(units, 4)).toBeUndefined();
-    const short = [...order].map((letter) => (letter === "a" ? "Ok then." : letter === "b" ? "Go on." : sentence(letter.charCodeAt(0))));
+    const short = [...order].map((letter) =>
+      letter === "a" ? "Ok then." : letter === "b" ? "Go on." : sentence(letter.charCodeAt(0)),
+    );
     expect(watch(short)).toBeUndefined();
   });
 

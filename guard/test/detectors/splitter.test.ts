@@ -14,9 +14,15 @@ describe("where a unit ends", () => {
   test.each([
     ["One is done. Two is done! Three? Four\u2026 ", ["One is done.", "Two is done!", "Three?", "Four\u2026"]],
     ["One line\nAnother\r\nA third\rA fourth\n", ["One line", "Another", "A third", "A fourth"]],
-    ["He said \u201eFertig.\u201c Then (all is well.) And [so on!] Next \u00bbNun?\u00ab ", ["He said \u201eFertig.\u201c", "Then (all is well.)", "And [so on!]", "Next \u00bbNun?\u00ab"]],
+    [
+      "He said \u201eFertig.\u201c Then (all is well.) And [so on!] Next \u00bbNun?\u00ab ",
+      ["He said \u201eFertig.\u201c", "Then (all is well.)", "And [so on!]", "Next \u00bbNun?\u00ab"],
+    ],
     ["What?! Wait... Go!!! ", ["What?!", "Wait...", "Go!!!"]],
-    ["\u0413\u043e\u0442\u043e\u0432\u043e. \u0414\u0430\u043b\u044c\u0448\u0435.\t", ["\u0413\u043e\u0442\u043e\u0432\u043e.", "\u0414\u0430\u043b\u044c\u0448\u0435."]],
+    [
+      "\u0413\u043e\u0442\u043e\u0432\u043e. \u0414\u0430\u043b\u044c\u0448\u0435.\t",
+      ["\u0413\u043e\u0442\u043e\u0432\u043e.", "\u0414\u0430\u043b\u044c\u0448\u0435."],
+    ],
   ])("[INF-21] %p", (text, sentences) => {
     expect(cut(text)).toEqual(sentences);
   });
@@ -102,7 +108,16 @@ describe("parts", () => {
 test("[INF-26] the cuts do not depend on the chunks", () => {
   const piece = fc.constantFrom(
     ..."ab1.!?\u2026 \n\r`~>\"')]-*_\u00e9\u0301\ud83d\ude00\u4f60",
-    "\r\n", "```", "~~~~", "> ", "README.md. ", "z. B. ", "- ", "1. ", "Ich pr\u00fcfe das jetzt. ", "```sh\nls\n```\n",
+    "\r\n",
+    "```",
+    "~~~~",
+    "> ",
+    "README.md. ",
+    "z. B. ",
+    "- ",
+    "1. ",
+    "Ich pr\u00fcfe das jetzt. ",
+    "```sh\nls\n```\n",
   );
   const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(""));
   fc.assert(

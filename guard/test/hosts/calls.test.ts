@@ -14,10 +14,10 @@ describe("the call guard in its hooks", () => {
     expect(await call(hooks, "s", "bash", GIT)).toBe("runs");
     expect(await call(hooks, "s", "bash", GIT)).toBe("runs");
     expect(await call(hooks, "s", "bash", GIT)).toBe(
-      "[ANTI-LOOP] Blocked before it ran: bash was called with the same arguments 3 times within 60 s.\n" +
+      "[ANTI-LOOP] Blocked before it ran: this call of bash has reached the limit of 3 equal calls within 60 s.\n" +
         "Nothing was executed. Only this exact call is blocked; every other call works at once and needs no decision.\n" +
         "Use the results that you already have, or make a different call that can bring new information.\n" +
-        "If this very call is needed again because something has changed, justify it first with loop_decide (decision continue).",
+        "If this very call is needed again because something has changed, justify it with loop_decide (decision continue).",
     );
   });
 
@@ -29,7 +29,8 @@ describe("the call guard in its hooks", () => {
 
   test("[INF-12] sessions are isolated", async () => {
     const { hooks } = await load();
-    for (const session of ["parent", "child", "parent", "child"]) expect(await call(hooks, session, "bash", GIT)).toBe("runs");
+    for (const session of ["parent", "child", "parent", "child"])
+      expect(await call(hooks, session, "bash", GIT)).toBe("runs");
     expect(await call(hooks, "child", "bash", GIT)).toStartWith("[ANTI-LOOP]");
   });
 
@@ -74,7 +75,15 @@ describe("the call guard in its hooks", () => {
     const { hooks, logLines } = await load();
     for (let i = 0; i < 3; i += 1) await call(hooks, "s", "bash", { command: "secret" });
     expect(logLines()).toEqual([
-      { time: expect.any(String), level: "info", guard: "infinity", event: "call.blocked", session: "s", tool: "bash", count: 3 },
+      {
+        time: expect.any(String),
+        level: "info",
+        guard: "infinity",
+        event: "call.blocked",
+        session: "s",
+        tool: "bash",
+        count: 3,
+      },
     ]);
   });
 

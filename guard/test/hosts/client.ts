@@ -43,7 +43,8 @@ export function recordingClient(changed: Partial<Answers> = {}) {
     calls,
     named: (name: string) => calls.filter((call) => call.name === name).map((call) => call.options),
     order: () => calls.map((call) => call.name).filter((name) => name !== "showToast"),
-    toasts: () => calls.filter((call) => call.name === "showToast").map((call) => call.options["body"].message as string),
+    toasts: () =>
+      calls.filter((call) => call.name === "showToast").map((call) => call.options["body"].message as string),
   };
 }
 

@@ -23,7 +23,13 @@ function run(hooks: Hooks, name: string, session: string, args: object): Promise
 }
 
 function decide(decision: string, args: object, more: object = {}): Promise<string> {
-  return run(guard.hooks, "loop_decide", "s", { decision, ...REASONS, nextTool: "bash", argsJson: JSON.stringify(args), ...more });
+  return run(guard.hooks, "loop_decide", "s", {
+    decision,
+    ...REASONS,
+    nextTool: "bash",
+    argsJson: JSON.stringify(args),
+    ...more,
+  });
 }
 
 function check(args: object, session = "s"): Promise<string> {
@@ -64,7 +70,9 @@ describe("loop_check", () => {
       "toolName must be a string, not a number; argsJson must be a JSON object encoded as a string, not null",
     ],
   ])("[INF-50] a bad field is named: %p", async (args, problem) => {
-    expect(await run(guard.hooks, "loop_check", "s", args)).toBe(`error: loop_check: ${problem}. Nothing was recorded.`);
+    expect(await run(guard.hooks, "loop_check", "s", args)).toBe(
+      `error: loop_check: ${problem}. Nothing was recorded.`,
+    );
   });
 });
 
@@ -87,7 +95,12 @@ describe("loop_decide continue", () => {
 
   test("[INF-12] holds for its own session only", async () => {
     await calls(A, A, A);
-    await run(guard.hooks, "loop_decide", "other", { decision: "continue", ...REASONS, nextTool: "bash", argsJson: JSON.stringify(A) });
+    await run(guard.hooks, "loop_decide", "other", {
+      decision: "continue",
+      ...REASONS,
+      nextTool: "bash",
+      argsJson: JSON.stringify(A),
+    });
     expect(await calls(A)).toBe("b");
   });
 });
@@ -95,11 +108,16 @@ describe("loop_decide continue", () => {
 describe("loop_decide change", () => {
   test("[INF-53] records another approach, resets nothing and blocks nothing", async () => {
     expect(await calls(A, A, A)).toBe("rrb");
-    expect(await decide("change", B)).toBe("Recorded: change. Nothing was reset and nothing is blocked by it; bash runs like any other call.");
+    expect(await decide("change", B)).toBe(
+      "Recorded: change. Nothing was reset and nothing is blocked by it; bash runs like any other call.",
+    );
     expect(await calls(B, B, A)).toBe("rrb");
   });
 
-  test.each([["ran", [A]], ["is blocked", [A, A, A]]])("[INF-53] must not name a key that %s", async (_what, made) => {
+  test.each([
+    ["ran", [A]],
+    ["is blocked", [A, A, A]],
+  ])("[INF-53] must not name a key that %s", async (_what, made) => {
     await calls(...made);
     expect(await decide("change", A)).toBe(
       "error: loop_decide: nextTool bash with these argsJson is no change: this call was already made in this session. " +
@@ -128,16 +146,21 @@ describe("loop_decide stop", () => {
 });
 
 describe("loop_decide fields", () => {
-  test.each(["continue", "change", "stop"])("[INF-51] %s needs each explanation with 20 characters after trimming", async (decision) => {
-    await calls(A, A, A);
-    for (const name of Object.keys(REASONS)) {
-      const short = { [name]: `   ${"x".repeat(19)}   ` };
-      expect(await decide(decision, { command: "new" }, short)).toBe(
-        `error: loop_decide: ${name} needs at least 20 characters after trimming, and has 19. Nothing was recorded.`,
-      );
-      expect(await decide(decision, { command: `new ${name}` }, { [name]: "x".repeat(20) })).toStartWith("Recorded: ");
-    }
-  });
+  test.each(["continue", "change", "stop"])(
+    "[INF-51] %s needs each explanation with 20 characters after trimming",
+    async (decision) => {
+      await calls(A, A, A);
+      for (const name of Object.keys(REASONS)) {
+        const short = { [name]: `   ${"x".repeat(19)}   ` };
+        expect(await decide(decision, { command: "new" }, short)).toBe(
+          `error: loop_decide: ${name} needs at least 20 characters after trimming, and has 19. Nothing was recorded.`,
+        );
+        expect(await decide(decision, { command: `new ${name}` }, { [name]: "x".repeat(20) })).toStartWith(
+          "Recorded: ",
+        );
+      }
+    },
+  );
 
   test.each([
     [{ decision: "retry" }, 'decision must be one of continue, change, stop, not "retry"'],
@@ -146,7 +169,10 @@ describe("loop_decide fields", () => {
     [{ nextTool: "" }, "nextTool must not be empty"],
     [{ nextTool: null }, "nextTool must be a string, not null"],
     [{ argsJson: "nonsense" }, "argsJson must be a JSON object encoded as a string, but is no valid JSON"],
-    [{ nextTool: "", rationale: "no" }, "rationale needs at least 20 characters after trimming, and has 2; nextTool must not be empty"],
+    [
+      { nextTool: "", rationale: "no" },
+      "rationale needs at least 20 characters after trimming, and has 2; nextTool must not be empty",
+    ],
   ])("[INF-51] a bad field is named: %p", async (bad, problem) => {
     await calls(A, A, A);
     expect(await decide("continue", A, bad)).toBe(`error: loop_decide: ${problem}. Nothing was recorded.`);
@@ -158,8 +184,22 @@ describe("loop_decide fields", () => {
     await decide("continue", A);
     await decide("stop", {}, { nextTool: "" });
     expect(guard.logLines().slice(1)).toEqual([
-      { time: expect.any(String), level: "info", guard: "infinity", event: "decision.continue", session: "s", tool: "bash" },
-      { time: expect.any(String), level: "info", guard: "infinity", event: "decision.stop", session: "s", tool: "bash" },
+      {
+        time: expect.any(String),
+        level: "info",
+        guard: "infinity",
+        event: "decision.continue",
+        session: "s",
+        tool: "bash",
+      },
+      {
+        time: expect.any(String),
+        level: "info",
+        guard: "infinity",
+        event: "decision.stop",
+        session: "s",
+        tool: "bash",
+      },
     ]);
   });
 });

@@ -30,7 +30,14 @@ export async function load(options: Record<string, unknown> = {}, client: object
       return "";
     }
   };
-  return { hooks, logLines: () => read().split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
+  return {
+    hooks,
+    logLines: () =>
+      read()
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+  };
 }
 
 /** Runs the before-hook; returns the message of its rejection, or "runs". */

@@ -29,7 +29,12 @@ describe("what is found", () => {
     ["one sentence", [LOOP, LOOP, LOOP]],
     [
       "container status",
-      Array(3).fill(["Let me check whether the containers started.\n", "The compose file is valid; I will check their status.\n"]).flat(),
+      Array(3)
+        .fill([
+          "Let me check whether the containers started.\n",
+          "The compose file is valid; I will check their status.\n",
+        ])
+        .flat(),
     ],
     ["a dotfile", Array(3).fill("Ich aktualisiere die .env. ")],
     ["a file name", Array(3).fill("Ich aktualisiere README.md. ")],
@@ -93,25 +98,43 @@ describe("what starts the prose empty", () => {
 
 describe("what is never examined", () => {
   test.each([
-    ["reasoning", async (talk: Talk) => {
-      await talk.part("reasoning", { text: "" });
-      await talk.delta(LOOP.repeat(9), "prt_reasoning");
-    }],
+    [
+      "reasoning",
+      async (talk: Talk) => {
+        await talk.part("reasoning", { text: "" });
+        await talk.delta(LOOP.repeat(9), "prt_reasoning");
+      },
+    ],
     ["tool output", (talk: Talk) => talk.part("tool", { state: { status: "completed", output: LOOP.repeat(9) } })],
     ["synthetic text", (talk: Talk) => talk.part("text", { text: LOOP.repeat(9), synthetic: true }, "other")],
-    ["user text", async (talk: Talk) => {
-      await talk.send("message.updated", { info: { id: "msg_u", sessionID: "ses_1", role: "user" } });
-      await talk.send("message.part.updated", {
-        part: { id: "p", type: "text", text: LOOP.repeat(9), sessionID: "ses_1", messageID: "msg_u" },
-      });
-    }],
-    ["snapshots of completed messages", async (talk: Talk) => {
-      await talk.update({ time: { created: 1, completed: 2 } });
-      await talk.part("text", { text: LOOP.repeat(9) });
-      await talk.delta(LOOP.repeat(9));
-    }],
-    ["another field", (talk: Talk) =>
-      talk.send("message.part.delta", { sessionID: "ses_1", messageID: "msg_1", partID: "prt_text", field: "raw", delta: LOOP.repeat(9) })],
+    [
+      "user text",
+      async (talk: Talk) => {
+        await talk.send("message.updated", { info: { id: "msg_u", sessionID: "ses_1", role: "user" } });
+        await talk.send("message.part.updated", {
+          part: { id: "p", type: "text", text: LOOP.repeat(9), sessionID: "ses_1", messageID: "msg_u" },
+        });
+      },
+    ],
+    [
+      "snapshots of completed messages",
+      async (talk: Talk) => {
+        await talk.update({ time: { created: 1, completed: 2 } });
+        await talk.part("text", { text: LOOP.repeat(9) });
+        await talk.delta(LOOP.repeat(9));
+      },
+    ],
+    [
+      "another field",
+      (talk: Talk) =>
+        talk.send("message.part.delta", {
+          sessionID: "ses_1",
+          messageID: "msg_1",
+          partID: "prt_text",
+          field: "raw",
+          delta: LOOP.repeat(9),
+        }),
+    ],
     ["fenced code", (talk: Talk) => talk.delta("```\n" + "let me check the logs\n".repeat(9))],
     ["blockquotes", (talk: Talk) => talk.delta("> Let me check the logs.\n".repeat(9))],
   ])("[INF-27] %s", async (_name, speak) => {
@@ -132,9 +155,18 @@ describe("what is never examined", () => {
 
   test("events of another shape are ignored", async () => {
     const { hooks, logLines, calls } = await start();
-    for (const event of [undefined, null, 5, {}, { type: "message.updated" }, { type: "message.updated", properties: { info: null } },
-      { type: "message.part.updated", properties: { part: { type: "text" } } }, { type: "session.deleted", properties: {} },
-      { type: "session.status", properties: {} }, { type: "message.part.delta", properties: {} }]) {
+    for (const event of [
+      undefined,
+      null,
+      5,
+      {},
+      { type: "message.updated" },
+      { type: "message.updated", properties: { info: null } },
+      { type: "message.part.updated", properties: { part: { type: "text" } } },
+      { type: "session.deleted", properties: {} },
+      { type: "session.status", properties: {} },
+      { type: "message.part.delta", properties: {} },
+    ]) {
       await hooks.event!({ event: event as never });
     }
     expect(logLines()).toEqual([]);
@@ -158,11 +190,15 @@ describe("bounds", () => {
   });
 
   test("[INF-38] 8 messages a session: the oldest goes first", async () => {
-    for (const [newer, found] of [[7, true], [8, false]] as const) {
+    for (const [newer, found] of [
+      [7, true],
+      [8, false],
+    ] as const) {
       const { talk, named } = await start();
       await talk.assistant();
       await talk.delta(LOOP + LOOP);
-      for (let i = 0; i < newer; i += 1) await talk.send("message.updated", { info: { id: `n${i}`, sessionID: "ses_1", role: "assistant" } });
+      for (let i = 0; i < newer; i += 1)
+        await talk.send("message.updated", { info: { id: `n${i}`, sessionID: "ses_1", role: "assistant" } });
       await talk.delta(LOOP);
       await settled();
       expect(named("abort").length > 0).toBe(found);

@@ -45,11 +45,17 @@ export class Talk {
   }
 
   async part(type: string, more: object = {}, id = `prt_${type}`): Promise<void> {
-    await this.send("message.part.updated", { part: { id, type, sessionID: this.session, messageID: this.message, ...more } });
+    await this.send("message.part.updated", {
+      part: { id, type, sessionID: this.session, messageID: this.message, ...more },
+    });
   }
 
   async delta(delta: string, part = "prt_text", event?: string): Promise<void> {
-    await this.send("message.part.delta", { sessionID: this.session, messageID: this.message, partID: part, field: "text", delta }, event);
+    await this.send(
+      "message.part.delta",
+      { sessionID: this.session, messageID: this.message, partID: part, field: "text", delta },
+      event,
+    );
   }
 
   /** A whole message that loops. */
