@@ -109,13 +109,17 @@ class Activity:
     # -- the guard
 
     def _api_request(self, entry: Entry) -> None:
+        """Count a prompt when it is sent: OpenCode takes it up before it answers the call."""
         self.calls[entry.data["id"]] = f"{entry.data['call']} ({entry.session})"
+        if entry.data["call"] in PROMPTS:
+            self._accept(entry.session)
 
     def _api_response(self, entry: Entry) -> None:
         self.calls.pop(entry.data["id"], None)
         status = entry.data.get("status")
-        if entry.data["call"] in PROMPTS and status is not None and status < 300:
-            self._accept(entry.session)
+        refused = status is None or status >= 300
+        if entry.data["call"] in PROMPTS and refused and self.accepted.get(entry.session or ""):
+            self.accepted[entry.session or ""] -= 1
 
     def _api_hung(self, entry: Entry) -> None:
         """Forget a call that the scenario leaves hanging for ever: it holds nothing back."""

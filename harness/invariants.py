@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from harness.errors import Kind
     from harness.timeline import Record
 
+SESSION_ERROR_LINE = " message=process session.id="
+
 __all__ = ["INVARIANTS", "Broken", "broken"]
 
 
@@ -89,7 +91,10 @@ def _short(error: Mapping[str, object]) -> str:
 
 
 def _error_log(record: Record) -> Iterator[Broken]:
+    """Find errors in OpenCode's log. It logs each session.error a second time; those are judged above."""
     for line in record.facts.get("error_lines", ()):
+        if SESSION_ERROR_LINE in line:
+            continue
         yield Broken("error_log", f"OpenCode logged an error: {line}")
 
 

@@ -13,7 +13,7 @@ from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
 from harness.report.run import Run
 from harness.scene import Scene, opened
-from harness.steps import do, settle
+from harness.steps import catch_up, do, settle
 from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _perform(scene: Scene, lab: Lab) -> None:
             return
     if scene.alive and not _settled_last(scene):
         settle(scene, limit)
-    scene.tools.control.flush()
+    catch_up(scene)
     check_loaded(scene)
 
 

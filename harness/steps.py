@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from harness.scene import Scene
     from harness.timeline import Entry
 
-__all__ = ["QUIET", "QUIET_FOR_ABSENCE", "do", "settle"]
+__all__ = ["QUIET", "QUIET_FOR_ABSENCE", "catch_up", "do", "settle"]
 
 QUIET = 0.3
 QUIET_FOR_ABSENCE = 1.0
 # Nothing is open, yet a required reply was not used: only something that nobody sees (a timer of another library) could
 # still use it. Waiting out the whole deadline for that would make every wrong script slow.
 STALL = 3.0
-BUSY_LOOK = 1.0
+CATCH_UP_SECONDS = 10.0
 
 
 def do(scene: Scene, step: Step, seconds: float) -> None:
@@ -48,10 +48,29 @@ def settle(scene: Scene, seconds: float) -> None:
         before = scene.timeline.last
         if scene.activity.unscripted:
             return
-        scene.tools.control.flush()
+        catch_up(scene)
         if scene.timeline.last is before and not _busy_sessions(scene):
             scene.timeline.add("user", "settled", "runner")
             return
+
+
+def catch_up(scene: Scene) -> None:
+    """Wait until everything that OpenCode's process has said so far is in the timeline.
+
+    The probe answers after its last entry. The event stream lags behind it by up to some 50 ms (opencode-facts.md C), so
+    the last event that the probe has seen must have come there too.
+    """
+    scene.tools.control.flush()
+    if not scene.alive:
+        return
+    seen = [e.data["id"] for e in scene.timeline.entries if e.kind == "hook.event"]
+    if seen:
+        last = seen[-1]
+        scene.timeline.wait(
+            lambda: any(e.data.get("_id") == last for e in reversed(scene.timeline.entries)),
+            CATCH_UP_SECONDS,
+            lambda: f"OpenCode's event stream to bring event {last}, which its process has published",
+        )
 
 
 def _busy_sessions(scene: Scene) -> bool:
@@ -171,8 +190,10 @@ def _permission(scene: Scene, step: Step, seconds: float) -> None:
 
 
 def _release(scene: Scene, step: Step, _seconds: float) -> None:
-    scene.stage.release(step.value)
-    scene.tools.control.release(scene.directory, step.value)
+    if step.value in scene.scenario.model_gates:
+        scene.stage.release(step.value)
+    if step.value in scene.scenario.api_gates:
+        scene.tools.control.release(scene.directory, step.value)
 
 
 def _abort(scene: Scene, step: Step, _seconds: float) -> None:
@@ -188,6 +209,7 @@ def _delete_session(scene: Scene, step: Step, _seconds: float) -> None:
 
 
 def _kill(scene: Scene, _step: Step, seconds: float) -> None:
+    catch_up(scene)
     scene.stage.mark_killed()
     scene.ended = True
     scene.server.kill()
@@ -201,6 +223,7 @@ def _restart(scene: Scene, step: Step, seconds: float) -> None:
     if scene.alive:
         _kill(scene, step, seconds)
     scene.driver.close()
+    scene.stage.mark_started()
     scene.server.start()
     scene.ended = False
     scene.connect()

@@ -53,7 +53,11 @@ def _scenario(path: Path, document: Document) -> Scenario:
         reader.check_allow(head.allow)
     if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
-    return Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
+    scenario = Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
+    reader.check_program(scenario)
+    if reader.problems:
+        raise document.error(*reader.problems)
+    return scenario
 
 
 def _check_first_key(document: Document) -> None:
@@ -214,6 +218,18 @@ class _Reader:
                 place = ("expect", one.index, one.expectation.kind, "session")
                 at = place if place in self.document.spans else place[:-1]
                 self.problem(at, f"no session is called '{name}'", _meant(name, known))
+
+    def check_program(self, scenario: Scenario) -> None:
+        """Refuse gates that nothing holds at, and steps that `opencode run` has no way to do."""
+        gates = scenario.model_gates | scenario.api_gates
+        for step in scenario.steps:
+            place: Place = ("steps", step.index, step.kind)
+            gate = step.value if step.kind == "release" else step.kind == "wait_for" and step.value.gate
+            if gate and gate not in gates:
+                self.problem(place, f"nothing holds at a gate called '{gate}'", _meant(gate, gates))
+            if scenario.head.opencode.via == "run" and step.kind != "prompt":
+                at = place if place in self.document.key_spans else place[:-1]
+                self.problem(at, f"opencode run knows no {step.kind}; it runs prompts only", key=at == place)
 
     def check_allow(self, allow: tuple[str, ...]) -> None:
         for index, name in enumerate(allow):

@@ -158,6 +158,16 @@ class Scenario:
         return any(check.expectation.claims_absence() for check in self.checks)
 
     @property
+    def model_gates(self) -> frozenset[str]:
+        """The gates at which a stream holds."""
+        return frozenset(reply.gate.name for reply in self.script.replies if reply.gate)
+
+    @property
+    def api_gates(self) -> frozenset[str]:
+        """The gates at which an API call of a guard holds."""
+        return frozenset(fault.gate for fault in self.head.opencode.api.values() if fault.gate)
+
+    @property
     def isolated(self) -> bool:
         """Whether it wants a process of its own: asked for, a moved clock, an environment, `run` or a kill."""
         return (
