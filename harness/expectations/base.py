@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
 if TYPE_CHECKING:
     from harness.timeline import Record
 
-__all__ = ["Count", "Expectation", "Range", "Verdict", "failed", "passed", "unknown"]
+__all__ = ["Count", "Expectation", "Positions", "Range", "Verdict", "failed", "passed", "unknown"]
 
 RANGE = re.compile(r"^(\d+)?\.\.(\d+)?$")
 
@@ -77,12 +77,20 @@ def _range(value: object) -> Range:
     return Range(low, high)
 
 
-Count = Annotated[
-    Range,
-    PlainValidator(_range),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": RANGE.pattern}]}),
-]
+def _positions(value: object) -> Range:
+    wanted = _range(value)
+    if wanted.high == 0:
+        raise ValueError("positions count from 1")
+    return wanted
+
+
+SCHEMA = WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": RANGE.pattern}]})
+
+Count = Annotated[Range, PlainValidator(_range), SCHEMA]
 """A count or a range of counts: `3`, `3..12`, `3..`, `..12`."""
+
+Positions = Annotated[Range, PlainValidator(_positions), SCHEMA]
+"""Positions among some calls, from 1: `3`, `3..12`, `3..` (the 3rd and all after it)."""
 
 
 class Expectation(BaseModel, ABC):

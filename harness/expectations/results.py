@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
-from harness.expectations.base import Count, Expectation, Verdict
+from harness.expectations.base import Expectation, Positions, Verdict
 from harness.expectations.effects import result_of
 from harness.expectations.positions import judge_positions
 from harness.expectations.views import emissions, matching
@@ -31,7 +31,7 @@ class ToolResult(Expectation):
     tool: str
     input: dict[str, Any] | None = None
     session: str | None = None
-    nth: Count | None = None
+    nth: Positions | None = None
     contains: str | None = None
     equals: str | None = None
 

@@ -18,7 +18,7 @@ class Exchange:
     """One request to the fake model and how it ended.
 
     Fields: `number`; `session` the scenario's name; `kind` main, child, title or compaction; `reply` and `use` the
-    scripted reply that answered, from 1, None when nothing was scripted; `received` its first entry; `closed` its
+    scripted reply that answered, from 1, None when nothing was scripted; `received` its entry; `closed` its
     close record, None while it is open.
     """
 
@@ -65,8 +65,8 @@ def exchanges(record: Record) -> list[Exchange]:
     first: dict[int, Entry] = {}
     closed: dict[int, Entry] = {}
     for entry in record.entries:
-        if entry.source == "fake" and "number" in entry.data:
-            first.setdefault(entry.data["number"], entry)
+        if entry.kind == "exchange.received":
+            first[entry.data["number"]] = entry
         if entry.kind == "exchange.closed":
             closed[entry.data["number"]] = entry
     return [_exchange(record, entry, closed.get(number)) for number, entry in sorted(first.items())]

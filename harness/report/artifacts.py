@@ -49,14 +49,14 @@ def keep(run: Run, settings: Settings, shown: str, parameters: str = "") -> str 
 def folder_of(runs: Path, scenario: Path, parameters: str = "") -> Path:
     """Give the folder of an item: no two items share one, and none lies inside another's.
 
-    `scenarios/faults/reset.scenario.yaml` becomes `faults/reset`. The suffix `.scenario` stays where the short name
-    could meet another item's: beside a folder of that name, and outside of `scenarios`.
+    `scenarios/faults/reset.scenario.yaml` becomes `faults/reset`. Where the short name could meet another item's, more
+    of it stays: `reset.scenario` beside a folder `reset`, and all of it outside of `scenarios`.
     """
     place = _relative(scenario.resolve(), runs.resolve().parent)
     inside = place.parts[0] == "scenarios" and len(place.parts) > 1
     stem = place.name.removesuffix(SUFFIX)
-    short = inside and not (scenario.parent / stem).is_dir()
-    name = stem if short else f"{stem}.scenario"
+    beside = (scenario.parent / stem).is_dir()
+    name = place.name if not inside else f"{stem}.scenario" if beside else stem
     if parameters:
         name += f"--{re.sub(r'[^A-Za-z0-9.]+', '-', parameters)}-{_hash(parameters)}"
     return runs.joinpath(*place.parts[1 if inside else 0 : -1], name)

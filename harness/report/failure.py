@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Place", "headline", "render"]
 
-WIDTH = 110
+WIDTH = 120
 SHOWN = 5
 
 

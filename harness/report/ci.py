@@ -1,0 +1,81 @@
+"""What a run tells GitHub Actions: a mark on the line that failed, and a page of the job's summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.expectations.base import Verdict
+from harness.report.failure import headline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from harness.report.failure import Failure
+
+__all__ = ["mark", "markdown", "marks", "write_summary"]
+
+
+def marks(failures: Sequence[Failure], environ: Mapping[str, str]) -> list[str]:
+    """Give the lines that mark each failure in a pull request; none outside of GitHub Actions."""
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return []
+    return [mark(failure) for failure in failures]
+
+
+def mark(failure: Failure) -> str:
+    """Give the workflow command of one failure: `::error file=...,line=...,col=...,title=...::text`."""
+    place = {"file": failure.file}
+    if failure.span:
+        place |= {"line": str(failure.span.line), "col": str(failure.span.column)}
+    place["title"] = _what(failure)
+    properties = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in place.items())
+    return f"::error {properties}::{_escaped(_text(failure))}"
+
+
+def write_summary(failures: Sequence[Failure], lines: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Append the run's page to the job's summary, where GitHub asks for one."""
+    path = environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8", newline="\n") as file:
+            file.write(markdown(failures, lines))
+
+
+def markdown(failures: Sequence[Failure], lines: Sequence[str]) -> str:
+    """Write the page: the summary's lines, then a table of what failed."""
+    page = ["### guardlab", "", *(f"- {line.strip()}" for line in lines), ""]
+    if failures:
+        page += ["| where | what | actual | expected |", "|---|---|---|---|"]
+        page += [f"| {' | '.join(map(_cell, _row(failure)))} |" for failure in failures]
+        page.append("")
+    return "\n".join(page)
+
+
+def _row(failure: Failure) -> tuple[str, str, str, str]:
+    place = f"{failure.file}:{failure.span.line}" if failure.span else failure.file
+    if isinstance(failure.problem, Verdict):
+        return place, _what(failure), failure.problem.actual, failure.problem.expected
+    return place, failure.kind, failure.problem, ""
+
+
+def _what(failure: Failure) -> str:
+    """Give the headline without its place."""
+    return headline(failure).removeprefix(failure.file).split(": ", 1)[1]
+
+
+def _text(failure: Failure) -> str:
+    if isinstance(failure.problem, Verdict):
+        return f"actual: {failure.problem.actual}\nexpected: {failure.problem.expected}"
+    return failure.problem
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """Escape as the workflow commands of GitHub want it; `more` for what parts properties."""
+    for character in "%\r\n" + more:
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _cell(text: str) -> str:
+    """Write a text as one cell: on one line, and without a bar that would end it."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", "<br>")

@@ -1,0 +1,61 @@
+"""The last lines of a run of many scenarios: what failed by its kind, and which clauses of a contract are proven."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from harness.errors import Kind
+
+__all__ = ["Outcome", "clause_lines", "count_line"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one scenario.
+
+    Fields: `item` its file as it is shown; `proves` the clauses that it names; `failed` the kind of its first
+    failure, None when it passed.
+    """
+
+    item: str
+    proves: tuple[str, ...] = ()
+    failed: Kind | None = None
+
+
+def count_line(outcomes: Iterable[Outcome]) -> str:
+    """Count by kind: `guardlab: 24 passed, 3 failed (2 expectation, 1 deadline)`."""
+    kinds = Counter(outcome.failed for outcome in outcomes)
+    passed = kinds.pop(None, 0)
+    if not kinds:
+        return f"guardlab: {passed} passed"
+    told = ", ".join(
+        f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], str(item[0])))
+    )
+    return f"guardlab: {passed} passed, {sum(kinds.values())} failed ({told})"
+
+
+def clause_lines(contract: str, clauses: Sequence[str], outcomes: Iterable[Outcome]) -> list[str]:
+    """Say how many clauses are proven, then one line for each that is not, with the reason.
+
+    A clause is proven when a scenario that names it passed and none that names it failed.
+    """
+    passed: set[str] = set()
+    failed: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        for clause in outcome.proves:
+            if outcome.failed:
+                failed.setdefault(clause, []).append(outcome.item)
+            else:
+                passed.add(clause)
+    unproven = [clause for clause in clauses if clause in failed or clause not in passed]
+    head = f"contract {contract}: {len(clauses) - len(unproven)} of {len(clauses)} clauses proven"
+    return [head, *(f"  {clause}: {_reason(failed.get(clause, []))}" for clause in unproven)]
+
+
+def _reason(items: Sequence[str]) -> str:
+    return f"failed in {', '.join(items)}" if items else "no scenario proves it"
