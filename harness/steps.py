@@ -55,9 +55,9 @@ def settle(scene: Scene, seconds: float) -> None:
 
 
 def catch_up(scene: Scene) -> None:
-    """Wait until everything that OpenCode's process has said so far is in the timeline.
+    """Wait until everything that OpenCode has said so far is in the timeline.
 
-    The probe answers after its last entry. The event stream lags behind it by up to some 50 ms (opencode-facts.md C), so
+    The probe answers after its last entry. The event stream lags by up to some 50 ms (opencode-facts.md C), so
     the last event that the probe has seen must have come there too.
     """
     scene.tools.control.flush()

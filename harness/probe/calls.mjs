@@ -62,7 +62,7 @@ function instanceOf(state, url, input, init) {
 async function observed(state, instance, real, { url, input, init }) {
   const method = (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase()
   const call = nameOf(method, url.pathname)
-  const session = /\/(ses[^/]*)/.exec(url.pathname)?.[1]
+  const session = /\/(ses_[^/]*)/.exec(url.pathname)?.[1]
   state.calls += 1
   const id = state.calls
   const tell = (kind, data) => state.link.send(kind, instance.directory, { id, call, ...data }, session)

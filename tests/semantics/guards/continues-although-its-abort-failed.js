@@ -4,6 +4,7 @@ export default {
   id: "continues-although-its-abort-failed",
   server: async ({ client }) => {
     const prose = new Map()
+    const acted = new Set()
     const onLoop = async (id) => {
       await client.session.abort({ path: { id } })
       await client.session.promptAsync({ path: { id }, body: { parts: [{ type: "text", text: "[LYING] go on", synthetic: true }] } })
@@ -14,8 +15,8 @@ export default {
         if (event.type !== "message.part.delta") return
         const text = (prose.get(sessionID) ?? "") + delta
         prose.set(sessionID, text)
-        if (text.split(LOOPED).length <= 3) return
-        prose.set(sessionID, "")
+        if (text.split(LOOPED).length <= 3 || acted.has(sessionID)) return
+        acted.add(sessionID)
         await onLoop(sessionID)
       },
     }

@@ -4,6 +4,7 @@ export default {
   id: "continues-late",
   server: async ({ client }) => {
     const prose = new Map()
+    const acted = new Set()
     const onLoop = async (id) => {
       await client.session.abort({ path: { id } })
       await new Promise((done) => setTimeout(done, 2000))
@@ -15,8 +16,8 @@ export default {
         if (event.type !== "message.part.delta") return
         const text = (prose.get(sessionID) ?? "") + delta
         prose.set(sessionID, text)
-        if (text.split(LOOPED).length <= 3) return
-        prose.set(sessionID, "")
+        if (text.split(LOOPED).length <= 3 || acted.has(sessionID)) return
+        acted.add(sessionID)
         await onLoop(sessionID)
       },
     }
