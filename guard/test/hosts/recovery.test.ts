@@ -80,6 +80,7 @@ describe("abort and continuation", () => {
     for (let i = 0; i < 2; i += 1) await call(hooks, "ses_1", "read", {});
     await talk.loop();
     await settled();
+    await talk.user([{ type: "text", text: "x", synthetic: true }]);
     expect(await call(hooks, "ses_1", "read", {})).toStartWith("[ANTI-LOOP]");
   });
 

@@ -47,6 +47,10 @@ describe("what is found", () => {
     expect(await aborts((talk) => talk.delta(LOOP.repeat(3).trimEnd()))).toBe(false);
   });
 
+  test("[INF-20] the stream guard is on by default", async () => {
+    expect(await aborts((talk) => talk.delta(LOOP.repeat(3)))).toBe(true);
+  });
+
   test("[INF-20] [INF-60] streamGuard false leaves only the call guard", async () => {
     const { talk, hooks, calls } = await start({ streamGuard: false });
     await talk.user();
