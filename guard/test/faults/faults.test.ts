@@ -26,9 +26,7 @@ describe("deliberate faults", () => {
 
   test.each(patches)("%s applies and says what it breaks", (name) => {
     const file = join(here, name);
-    expect(readFileSync(file, "utf8")).toMatch(
-      new RegExp(`^${name.replace(".patch", "")}: .+\\.\\n\\ndiff --git `),
-    );
+    expect(readFileSync(file, "utf8")).toMatch(new RegExp(`^${name.replace(".patch", "")}: .+\\.\\n\\ndiff --git `));
     const { status, stderr } = spawnSync("git", ["apply", "--check", file], { cwd: copy, encoding: "utf8" });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
