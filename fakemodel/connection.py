@@ -79,19 +79,23 @@ class Connection:
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
-    def put(self, data: bytes) -> None:
+    def put(self, data: bytes) -> bool:
         """Hand a piece of the body to the socket, as one chunk of HTTP, past the slower ASGI send.
 
-        First ask ``flow``, and drain it while the client reads too slowly.
+        Returns False when the client has left. First ask ``flow``, and drain it while the client reads too slowly.
         """
+        # The transport is closed some turns of the loop before the watcher runs, and a closed one raises.
+        if self._transport.is_closing():
+            self.stop("gone")
+            return False
         self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> bool:
         """Hand a piece of the body to the socket, after waiting for a client that reads too slowly."""
         if self.flow.write_paused:
             await self.flow.drain()
-        if data and self.stopped is None:
-            self.put(data)
+        return not data or self.put(data)
 
     async def finish(self, data: bytes = b"") -> None:
         """Send the last bytes and end the response as HTTP wants it."""

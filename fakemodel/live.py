@@ -182,9 +182,8 @@ class LiveExchange:
             if item.__class__ is bytes:
                 if flow.write_paused:
                     await flow.drain()
-                    if connection.stopped is not None:
-                        return
-                put(item)
+                if not put(item):
+                    return
                 self.chunks_sent += 1
                 if self.chunks_sent == 1:
                     self._note_first()
@@ -211,13 +210,13 @@ class LiveExchange:
             self._ended_by = "fault"
             await self.connection.finish()
         elif isinstance(item, Cut):
-            await self.connection.write(item.partial)
-            self._ended_by = "fault"
-            await self.connection.cut(item.by)
+            if await self.connection.write(item.partial):
+                self._ended_by = "fault"
+                await self.connection.cut(item.by)
 
     async def _write_slice(self, item: Slice, pace: float) -> None:
-        await self.connection.write(item.data)
-        if item.last and self.connection.stopped is None:
+        written = await self.connection.write(item.data)
+        if item.last and written:
             self.chunks_sent += 1
             if self.chunks_sent == 1:
                 self._note_first()

@@ -162,6 +162,14 @@ class Stage:
 
     def _begun(self, live: LiveExchange) -> LiveExchange:
         self._open[live.number] = live
+        try:
+            self._announce(live)
+        except BaseException:
+            self._open.pop(live.number)
+            raise
+        return live
+
+    def _announce(self, live: LiveExchange) -> None:
         reply = live.reply
         self.say("received", live, elapsed=reply.elapsed if reply else 0.0, name=reply.name if reply else None)
         for flaw in flaws(live.request, reply) if live.kind in ("main", "child") and reply else ():
@@ -169,7 +177,6 @@ class Stage:
         if live.refusal is not None:
             self._unscripted.append(live.snapshot())
             self.say("unscripted", live, reason=live.refusal[1])
-        return live
 
     def _cast(self, live: LiveExchange, protocol: WireProtocol) -> None:
         """Give the exchange the reply that answers it, or the reason why none does."""
