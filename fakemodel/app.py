@@ -30,7 +30,7 @@ class App:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        connection = Connection(receive, send, scope["state"]["transport"], scope["state"]["flow"])
+        connection = Connection(receive, send, scope["state"]["wire"])
         try:
             await self._answer(scope, connection)
         except Exception as error:

@@ -99,7 +99,7 @@ def _vary(model: VaryModel | None) -> Vary | None:
 
 
 def _check_gaps(vary: VaryModel | None, reply: Reply) -> None:
-    """A counter or a list that no text has a place for would change nothing."""
+    """Refuse a counter or a list that no text has a place for: it would change nothing."""
     for used, gap, key in (
         (vary and vary.counter is not None, "{n}", "counter"),
         (vary and vary.items, "{item}", "items"),

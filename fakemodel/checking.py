@@ -111,8 +111,9 @@ def described(value: object) -> str:
 def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable[str] | None = None) -> ModelT:
     """Return the value at ``path`` as an instance of ``model``; tuples are read from lists.
 
-    With ``keys`` only these keys of a mapping are looked at. Raises SourceError with every problem at its place: an unknown key at the key, with the nearest known
-    one; a missing key at the mapping that lacks it; a wrong type as what was wanted and what was found.
+    With ``keys`` only these keys of a mapping are looked at. Raises SourceError with every problem at its
+    place: an unknown key at the key, with the nearest known one; a missing key at the mapping that lacks it;
+    a wrong type as what was wanted and what was found.
     """
     value = document.at(path)
     if keys is not None:
@@ -153,7 +154,7 @@ def _problems(document: Document, path: Path, model: type[BaseModel], error: Val
             problems.setdefault(place, _said(document, place, detail, rest))
     for place, texts in wanted.items():
         # An alternative that got further into the value says more than one that refused it as a whole.
-        if not any(other[: len(place)] == place and len(other) > len(place) for other in (*problems, *wanted)):
+        if not any(len(other) > len(place) and other[: len(place)] == place for other in (*problems, *wanted)):
             problems.setdefault(place, _mismatch(document, place, texts))
     return list(problems.values())
 

@@ -67,8 +67,9 @@ def _equal(name: str, wanted: object, got: object) -> str | None:
 def _header(when: When, request: Request) -> str | None:
     for name, wanted in when.header.items():
         got = request.headers.get(name.lower())
-        if got is None or wanted not in got:
-            return f"when.header.{name}: wanted text containing {_clipped(wanted)}, got {_clipped(got) if got else 'no such header'}"
+        differs = _text(f"header.{name}", wanted, [] if got is None else [got])
+        if differs:
+            return differs
     return None
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 import types
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping, MutableMapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
     Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-__all__ = ["Connection", "others"]
+__all__ = ["Connection", "Wire", "others"]
 
 _FLUSH_SECONDS = 2.0
 """How long a reset waits for what was written before; a client that reads nothing gets less."""
@@ -31,6 +31,14 @@ def others() -> Generator[None, None, None]:
     yield
 
 
+class Wire(Protocol):
+    """The server's side of the TCP connection; ``left_at`` is when the client closed it (monotonic seconds)."""
+
+    transport: asyncio.Transport
+    flow: FlowControl
+    left_at: float | None
+
+
 class Connection:
     """The answer's side of one request.
 
@@ -39,13 +47,14 @@ class Connection:
     whether the client reads too slowly.
     """
 
-    def __init__(self, receive: Receive, send: Send, transport: asyncio.Transport, flow: FlowControl) -> None:
+    def __init__(self, receive: Receive, send: Send, wire: Wire) -> None:
         self.stopped: Literal["gone", "shutdown"] | None = None
         self.stopped_at = 0.0
         self._receive = receive
         self._send = send
-        self._transport = transport
-        self.flow = flow
+        self.flow = wire.flow
+        self._wire = wire
+        self._transport = wire.transport
         self._wake = asyncio.Event()
         self._watcher: asyncio.Task[None] | None = None
 
@@ -71,7 +80,8 @@ class Connection:
     def stop(self, why: Literal["gone", "shutdown"]) -> None:
         """End the stream; the first reason counts."""
         if self.stopped is None:
-            self.stopped, self.stopped_at = why, time.monotonic()
+            self.stopped = why
+            self.stopped_at = (self._wire.left_at if why == "gone" else None) or time.monotonic()
             self._wake.set()
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
@@ -107,7 +117,7 @@ class Connection:
         if by == "rst":
             deadline = time.monotonic() + _FLUSH_SECONDS
             while transport.get_write_buffer_size() and self.stopped is None and time.monotonic() < deadline:
-                await asyncio.sleep(0)
+                await others()
             linger = struct.pack("ii", 1, 0) if sys.platform != "win32" else struct.pack("hh", 1, 0)
             transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             transport.abort()

@@ -55,7 +55,7 @@ class WhenModel(StrictModel):
     tool_result: Text | None = None
     tool_results: Tokens | None = None
     system_says: Text | None = None
-    header: dict[str, str] = {}
+    header: dict[str, str] = Field(default_factory=dict)
     last_stream: Literal["client", "script", "fault", "killed"] | None = None
     guard_says: Text | None = None
 

@@ -209,10 +209,9 @@ class LiveExchange:
         elif isinstance(item, End):
             self._ended_by = "fault"
             await self.connection.finish()
-        elif isinstance(item, Cut):
-            if await self.connection.write(item.partial):
-                self._ended_by = "fault"
-                await self.connection.cut(item.by)
+        elif isinstance(item, Cut) and await self.connection.write(item.partial):
+            self._ended_by = "fault"
+            await self.connection.cut(item.by)
 
     async def _write_slice(self, item: Slice, pace: float) -> None:
         written = await self.connection.write(item.data)
@@ -233,7 +232,7 @@ class LiveExchange:
         self._stage.say("first_chunk", self)
 
     def _check_points(self, tools: StreamTools) -> None:
-        """A gate or a fault that the stream never came to did nothing: the script is wrong."""
+        """Tell of a gate or fault that the stream never came to: it did nothing, so the script is wrong."""
         if self._ended_by == "script":
             for point in tools.points:
                 if not point.found:

@@ -23,7 +23,7 @@ _LONGEST = 4 * _BUFFER
 
 _PATTERNS = {
     "words": re.compile(r"\s*\S+\s*"),
-    "sentences": re.compile(r".+?(?:[.!?…]+[\"'”’)\]]*\s+|\n\s*|\Z)", re.DOTALL),
+    "sentences": re.compile(r".+?(?:[.!?…]+[\"'”\u2019)\]]*\s+|\n\s*|\Z)", re.DOTALL),
 }
 
 

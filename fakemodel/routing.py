@@ -88,7 +88,7 @@ class Router:
         self._taken.add(name)
 
     def _child(self, request: Request) -> str | None:
-        """A child plays the script whose prompt its user text contains, else the next one without a prompt."""
+        """Return the child script whose prompt the user text contains, else the next one without a prompt."""
         free = [script for script in self._scripts.values() if _is_child(script) and script.name not in self._taken]
         named = [script for script in free if script.prompt and script.prompt in request.user_text]
         plain = [script for script in free if script.prompt is None]

@@ -176,7 +176,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledFault:
-    """A fault with its name and its turn: the first N requests that reach the reply (None: all), or only one of them."""
+    """A fault with its name and its turn: the first N requests to the reply (None: all), or only one of them."""
 
     name: str
     fault: Fault

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Self
 
 import uvicorn
@@ -31,12 +32,24 @@ class FakeModelError(Exception):
 
 
 class _Protocol(HttpToolsProtocol):
-    """Uvicorn's HTTP that lets the application reach the transport, which a reset needs."""
+    """Uvicorn's HTTP, which shows itself to the application and notes when the client left."""
+
+    left_at: float | None = None
 
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self.scope["state"] |= {"transport": self.transport, "flow": self.flow}
+        self.scope["state"]["wire"] = self
+
+    def eof_received(self) -> None:
+        """Note the client's FIN."""
+        self.left_at = time.monotonic()
+        super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the client's RST, and end the request."""
+        self.left_at = self.left_at or time.monotonic()
+        super().connection_lost(exc)
 
 
 class _Server(uvicorn.Server):

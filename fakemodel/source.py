@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import yaml
@@ -12,6 +11,7 @@ from yaml.resolver import BaseResolver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path as FilePath
 
 __all__ = ["Document", "Path", "Problem", "SourceError", "Span", "load_file", "load_text"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from fakemodel.checking import Seconds
+from fakemodel.checking import Seconds  # noqa: TC001 - pydantic reads it
 from fakemodel.faults.base import Fault, Response
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fakemodel.checking import Seconds
+from fakemodel.checking import Seconds  # noqa: TC001 - pydantic reads it
 from fakemodel.faults.base import At, Count, Fault
 from fakemodel.script import Call
 from fakemodel.stream import End, Stall

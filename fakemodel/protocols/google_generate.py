@@ -148,7 +148,7 @@ def _id(number: int) -> str:
 
 
 class _History:
-    """Gives calls and results the ids that the wire does not carry: a result belongs to the first open call of its name."""
+    """Gives calls and results ids, which the wire lacks: a result belongs to the first open call of its name."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -11,8 +12,10 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from raw_client import RawClient, chat
 
 from fakemodel import MARKERS, FakeModel, load_text, parse_script
-from fakemodel.exchange import Event, Exchange
-from fakemodel.stage import Stage
+
+if TYPE_CHECKING:
+    from fakemodel.exchange import Event, Exchange
+    from fakemodel.stage import Stage
 
 # Found examples must not depend on the day, and a busy machine is no failure.
 settings.register_profile("guardlab", deadline=None, derandomize=True, database=None, max_examples=60)

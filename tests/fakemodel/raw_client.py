@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from typing import Self
 from urllib.parse import urlsplit
 
 DEADLINE = 10.0
@@ -11,14 +12,22 @@ DEADLINE = 10.0
 
 def chat(*texts: str, stream: bool = True, tools: bool = True) -> dict:
     """A chat request: user texts and, between them, nothing."""
-    body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": text} for text in texts or ("hi",)]}
+    body = {
+        "model": "m",
+        "stream": stream,
+        "messages": [{"role": "user", "content": text} for text in texts or ("hi",)],
+    }
     return body | ({"tools": [{"type": "function", "function": {"name": "bash"}}]} if tools else {})
 
 
 def after_call(call_id: str, result: str, *, text: str = "hi") -> dict:
     """A chat request that brings the result of one call."""
     function = {"name": "bash", "arguments": "{}"}
-    call = {"role": "assistant", "content": None, "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+    }
     answer = {"role": "tool", "tool_call_id": call_id, "content": result}
     return {**chat(), "messages": [{"role": "user", "content": text}, call, answer]}
 
@@ -40,7 +49,7 @@ class RawClient:
         self.headers: dict[str, str] = {}
         self.writes: list[bytes] = []
 
-    def __enter__(self) -> RawClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

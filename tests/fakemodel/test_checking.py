@@ -21,7 +21,7 @@ class Outer(StrictModel):
     many: tuple[Inner, ...] = ()
     text_or_list: str | tuple[str, ...] = ""
     wait: Seconds = 0.0
-    by_name: dict[str, int] = {}
+    by_name: dict[str, int] = Field(default_factory=dict)
 
     @field_validator("title")
     @classmethod
@@ -56,7 +56,10 @@ def test_only_the_keys_asked_for_are_looked_at():
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("{titel: a}", "f.yaml:1:1: the key 'title' is missing\nf.yaml:1:2: unknown key 'titel'\n   did you mean 'title'?"),
+        (
+            "{titel: a}",
+            "f.yaml:1:1: the key 'title' is missing\nf.yaml:1:2: unknown key 'titel'\n   did you mean 'title'?",
+        ),
         (
             "{title: a, zzz: 1}",
             "f.yaml:1:12: unknown key 'zzz'\n   known keys: by_name, inner, many, text_or_list, title, wait",

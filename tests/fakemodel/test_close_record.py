@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import random
+import json
 import socket
-import statistics
 import struct
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from raw_client import RawClient, chat, said
 
-ENDLESS = "- {say: Let me check whether the containers started., repeat: forever, chunks: {size: 7}, max_chunks: 100000000, pace: 0, times: 1000}"
+ENDLESS = """
+- say: Let me check whether the containers started.
+  repeat: forever
+  chunks: {size: 7}
+  max_chunks: 100000000
+  pace: 0
+  times: 1000
+"""
 
 
 def reset(client: RawClient) -> None:
@@ -84,24 +93,23 @@ def test_a_client_that_reads_nothing_and_leaves(play):
 
 
 def test_two_hundred_clients_leave_after_a_random_chunk(play):
-    """Eight unpaced streams at once, each cut by its client, while others are answered."""
-    one = play(ENDLESS + "\n")
+    """Eight unpaced streams at once, each left by its client, while others are answered."""
+    one = play(ENDLESS)
     other = play("[{say: Quick., pace: 0, times: 1000}]")
-    seeded = random.Random(7)
-    wanted = [seeded.randrange(1, 200) for _ in range(200)]
-
-    def leave_after(number: int) -> int:
-        with one.ask(chat(str(number))) as client:
-            return client.read(events=wanted[number]).count(b"\n\n")
-
-    with ThreadPoolExecutor(8) as pool:
-        jobs = [pool.submit(leave_after, number) for number in range(200)]
+    url = urlsplit(one.url)
+    program = [sys.executable, Path(__file__).parent / "leaving_clients.py"]
+    with subprocess.Popen(
+        [*program, url.hostname, str(url.port), url.path, "200", "8"], stdout=subprocess.PIPE
+    ) as clients:
+        one.stage.journal.wait_for(1)
         quick = [said(other.answer(chat(str(number)))) for number in range(20)]
-        read = [job.result() for job in jobs]
+        read = json.loads(clients.stdout.read())
     records = one.stage.journal.wait_for(200, timeout=30)
     assert quick == ["Quick."] * 20
     assert [record.ended_by for record in records] == ["client"] * 200
-    counts = {record.request.user_text: record.chunks_sent for record in records}
-    assert all(counts[str(number)] >= read[number] for number in range(200))
-    lags = [record.stop_lag for record in records]
-    assert statistics.quantiles(lags, n=100)[98] < 0.02
+    above = sorted(record.chunks_sent - read[int(record.request.user_text)] for record in records)
+    lags = sorted(record.stop_lag for record in records)
+    assert above[0] >= 0
+    # On a busy machine a client can lose its processor between its last read and its close: 1 in 20 may.
+    assert above[190] <= 3
+    assert lags[190] < 0.02

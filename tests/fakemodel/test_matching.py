@@ -23,7 +23,9 @@ class Past:
 def request(*messages, system="", headers=None, body=None):
     messages = messages or (Message("user", "hi"),)
     shown = {"messages": repr(messages)} if body is None else body
-    return Request("m", stream=True, system=system, messages=messages, tools=("bash",), headers=headers or {}, body=shown)
+    return Request(
+        "m", stream=True, system=system, messages=messages, tools=("bash",), headers=headers or {}, body=shown
+    )
 
 
 def after_call(result, call_id="call00001", user="hi"):
@@ -138,8 +140,10 @@ def test_until_that_never_comes_is_explained():
     assert [choose(state, request(Message("user", str(n)))) for n in range(3)] == [
         (1, 1),
         (1, 2),
-        "nearest reply: 1, differs in until: it was used 2 times, its max, and the condition does not hold; "
-        "0 of 3 were blocked",
+        (
+            "nearest reply: 1, differs in until: it was used 2 times, its max, and the condition does not hold; "
+            "0 of 3 were blocked"
+        ),
     ]
 
 
@@ -155,7 +159,12 @@ def test_unused_replies_are_counted():
     ("when", "asked", "last", "text"),
     [
         (When(user_says="hi"), request(), None, None),
-        (When(user_says="x" * 200), request(), None, f"when.user_says: wanted text containing '{'x' * 100}'..., got 'hi'"),
+        (
+            When(user_says="x" * 200),
+            request(),
+            None,
+            f"when.user_says: wanted text containing '{'x' * 100}'..., got 'hi'",
+        ),
         (When(tool_result="out"), after_call("the output"), None, None),
         (When(tool_result="x"), after_call("out"), None, "when.tool_result: wanted text containing 'x', got 'out'"),
         (When(tool_result="x"), request(), None, "the last role: wanted tool, got user"),
@@ -170,7 +179,7 @@ def test_unused_replies_are_counted():
             None,
             "when.header.x-a: wanted text containing 'b', got 'c'",
         ),
-        (When(header={"x-a": "b"}), request(), None, "when.header.x-a: wanted text containing 'b', got no such header"),
+        (When(header={"x-a": "b"}), request(), None, "when.header.x-a: wanted text containing 'b', got nothing"),
         (When(last_stream="client"), request(), "client", None),
         (When(last_stream="client"), request(), None, "when.last_stream: wanted client, got none yet"),
         (When(guard_says="no"), after_call("[ANTI-LOOP] no"), None, None),
@@ -185,4 +194,6 @@ def test_conditions(when, asked, last, text):
 def test_an_old_tool_result_is_not_the_last_one():
     old = after_call("out")
     asked = request(*old.messages, Message("assistant", "ok"), Message("user", "next"))
-    assert difference(When(tool_result="out"), Situation(asked, None, MARKERS)) == "the last role: wanted tool, got user"
+    assert (
+        difference(When(tool_result="out"), Situation(asked, None, MARKERS)) == "the last role: wanted tool, got user"
+    )

@@ -59,7 +59,9 @@ def test_children_play_child_scripts_in_the_order_of_appearance():
     assert found(where, session="c1", parent="s1") == "child"
     assert found(where, session="c2", parent="s1") == "child[2]"
     assert found(where, session="c1", parent="s1") == "child"
-    assert found(where, session="c3", parent="s1") == "session c3 is a child of main, and no child script is left for it"
+    assert (
+        found(where, session="c3", parent="s1") == "session c3 is a child of main, and no child script is left for it"
+    )
 
 
 def test_a_child_script_is_found_by_its_prompt():

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from fakemodel.source import Span, load_file, load_text
 from fakemodel.source import SourceError as Refused
+from fakemodel.source import Span, load_file, load_text
 
 
 def refused(text: str) -> str:
@@ -73,15 +73,19 @@ def test_an_alias_is_a_value_at_each_of_its_places():
         ("a: 1\na: 2", "f.yaml:2:1: the key 'a' is there twice; the first is on line 1\n 2 | a: 2\n   | ^"),
         (
             "a: 1\n---\nb: 2",
-            "f.yaml:2:1: a second document begins here; a file holds one\n 2 | ---\n   | ^\n"
-            "   remove the line '---' or make two files",
+            (
+                "f.yaml:2:1: a second document begins here; a file holds one\n 2 | ---\n   | ^\n"
+                "   remove the line '---' or make two files"
+            ),
         ),
         ("a: &x [*x]", "f.yaml:1:4: an alias (*) names a value that contains it\n 1 | a: &x [*x]\n   |    ^^^^^^^"),
         ("a:\n\t- b", "f.yaml:2:1: a tab stands where YAML wants spaces\n 2 |  - b\n   | ^\n   indent with spaces"),
         (
             "a: b: c",
-            "f.yaml:1:5: YAML error: mapping values are not allowed here\n 1 | a: b: c\n   |     ^\n"
-            "   text with ': ' in it must be quoted",
+            (
+                "f.yaml:1:5: YAML error: mapping values are not allowed here\n 1 | a: b: c\n   |     ^\n"
+                "   text with ': ' in it must be quoted"
+            ),
         ),
         ("1: 2", 'f.yaml:1:1: a key must be text, got 1\n 1 | 1: 2\n   | ^\n   quote it: "1"'),
         ("? [a]\n: b", "f.yaml:1:3: a key must be text, not a list or a mapping\n 1 | ? [a]\n   |   ^^^"),

@@ -20,7 +20,11 @@ def test_parts_are_streamed_in_order(play):
         {"reasoning_content": "Hm."},
         {"content": "I "},
         {"content": "look."},
-        {"tool_calls": [{"index": 0, "id": "call00001", "type": "function", "function": {"name": "bash", "arguments": ""}}]},
+        {
+            "tool_calls": [
+                {"index": 0, "id": "call00001", "type": "function", "function": {"name": "bash", "arguments": ""}}
+            ]
+        },
         {"tool_calls": [{"index": 0, "function": {"arguments": '{"command": '}}]},
         {"tool_calls": [{"index": 0, "function": {"arguments": '"ls"}'}}]},
         {},
@@ -38,7 +42,11 @@ def test_received_tells_the_reply_and_its_time(play):
     one = play("- {say: a, elapsed: 26s, name: slow one}")
     one.answer()
     event = one.events[0]
-    assert (event.kind, event.exchange.reply, dict(event.detail)) == ("received", 1, {"elapsed": 26.0, "name": "slow one"})
+    assert (event.kind, event.exchange.reply, dict(event.detail)) == (
+        "received",
+        1,
+        {"elapsed": 26.0, "name": "slow one"},
+    )
 
 
 def test_an_unscripted_request_is_refused_and_explained(play):
@@ -83,7 +91,10 @@ def test_extra_requests_may_be_allowed(play):
 
 def test_title_and_compaction_are_answered_by_kind(play):
     one = play("{main: [{say: a}], title: A name, compaction: In short}")
-    for system, text in (("You are a title generator.", "A name"), ("You are a context summarization agent.", "In short")):
+    for system, text in (
+        ("You are a title generator.", "A name"),
+        ("You are a context summarization agent.", "In short"),
+    ):
         body = chat(tools=False)
         body["messages"].insert(0, {"role": "system", "content": system})
         assert said(one.answer(body)) == text
