@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fakemodel.server import FakeModel
     from fakemodel.stage import Stage
     from harness.opencode.driver import Driver
+    from harness.opencode.isolation import Home
     from harness.probe.control import Control, ProbeEntry
     from harness.scenario.model import Scenario
     from harness.timeline import Lane, Record, Timeline
@@ -70,6 +71,7 @@ class Scene:
     sessions: dict[str, str] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)
     log_start: int = 0
+    guard_logs: dict[Path, tuple[str, int]] = field(default_factory=dict)
     ended: bool = False
     program_facts: dict[str, Any] = field(default_factory=dict)
     _seen: int = 0
@@ -138,6 +140,7 @@ class Scene:
     def facts(self) -> dict[str, Any]:
         """Give everything that the run knows beside its entries; called once, when the steps are over."""
         self._shell_entries()
+        self._log_entries()
         unused = [
             {
                 "session": u.session,
@@ -163,12 +166,7 @@ class Scene:
 
     def log_lines(self) -> list[str]:
         """Give what OpenCode has logged since the scenario began."""
-        log = self.program.home.log
-        if not log.exists():
-            return []
-        with log.open("rb") as file:
-            file.seek(self.log_start)
-            return file.read().decode("utf-8", errors="replace").splitlines()
+        return _lines(self.program.home.log, self.log_start)
 
     # -- reporters: each is called in a thread of its own and only adds entries
 
@@ -206,6 +204,12 @@ class Scene:
             "model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at
         )
 
+    def _log_entries(self) -> None:
+        """Add the lines that the guards wrote to their logs."""
+        for path, (guard, start) in self.guard_logs.items():
+            for line in _lines(path, start):
+                self.timeline.add("guard", "log", "runner", data={"guard": guard, "line": line})
+
     def _shell_entries(self) -> None:
         """Add what the recording shell wrote, placed on the run's clock."""
         offset = time.monotonic() - time.time()
@@ -214,12 +218,42 @@ class Scene:
             self.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=0.005)
 
 
+def _log_of(guard: Installed, home: Home) -> Path | None:
+    """Say where our own guard logs: `logFile` in OpenCode's global config folder (contract INF-61)."""
+    if guard.name != "infinity":
+        return None
+    options = guard.spec[1] if isinstance(guard.spec, list) else {}
+    return home.root / "config" / "opencode" / str(options.get("logFile", "loop-detector.log"))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _lines(path: Path, start: int) -> list[str]:
+    """Give what was written to a file after position `start`."""
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read().decode("utf-8", errors="replace").splitlines()
+
+
 def _config(scene: Scene) -> dict[str, Any]:
     options = scene.scenario.head.opencode
     control = scene.tools.control
     api = {call: fault.model_dump(exclude_none=True) for call, fault in options.api.items()}
     roots = [str(guard.root) for guard in scene.guards]
-    probe = [PROBE.as_uri(), {"control": control.address, "token": control.token, "roots": roots, "api": api}]
+    probe = [
+        PROBE.as_uri(),
+        {
+            "control": control.address,
+            "token": control.token,
+            "roots": roots,
+            "api": api,
+            "shell": dict(scene.shell.variables),
+        },
+    ]
     return config_of(
         base_url=scene.stage.base_url("openai_chat"),
         shell=scene.shell.path,
@@ -252,7 +286,8 @@ def opened(
         workspace.write_config(_config(scene))
         tools.control.watch(scene.directory, scene.probe)
         undo.callback(tools.control.watch, scene.directory, None)
-        scene.log_start = home.log.stat().st_size if home.log.exists() else 0
+        scene.log_start = _size(home.log)
+        scene.guard_logs = {path: (guard.name, _size(path)) for guard in guards if (path := _log_of(guard, home))}
         if isinstance(program, Server):
             scene.connect()
             undo.callback(scene.disconnect)

@@ -57,6 +57,11 @@ class Pool:
         if server is self._shared:
             self._drop()
 
+    @property
+    def running(self) -> tuple[int, ...]:
+        """The process that goes on between scenarios."""
+        return (self._shared.child.pid,) if self._shared and self._shared.alive else ()
+
     def make_home(self) -> Home:
         """Make a hermetic home for a process that is started elsewhere (`opencode run`)."""
         return Home.create(

@@ -70,7 +70,7 @@ async function observed(state, instance, real, { url, input, init }) {
   const fault = takeFault(instance, call)
   try {
     const response = await spoil(state, instance, fault, () => real.call(globalThis, input, init), tell)
-    tell("api.response", { status: response.status, error: null, fault: fault?.kind ?? null })
+    tell("api.response", { status: response.status, error: null, fault: fault?.kind ?? null, forwarded: fault?.forward ?? false })
     return response
   } catch (error) {
     tell("api.response", { status: null, error: clip(String(error?.message ?? error)), fault: fault?.kind ?? null })

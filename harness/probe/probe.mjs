@@ -72,20 +72,21 @@ function hooksOf(state, instance) {
     "tool.execute.after": (input) =>
       tell("hook.after", { call: input.callID, tool: input.tool, disk: hashOf(directory, input.args) }, input.sessionID),
     "shell.env": (input, output) => {
-      if (input.callID) output.env.GUARDLAB_CALL = input.callID
+      Object.assign(output.env, instance.shell, input.callID ? { GUARDLAB_CALL: input.callID } : {})
     },
   }
 }
 
 export default {
   id: "guardlab-probe",
-  /** options: {control: "host:port", token, roots: [folder of a guard], api: {call: fault rule}} */
+  /** options: {control: "host:port", token, roots: [folder of a guard], api: {call: fault rule}, shell: variables} */
   server: async (context, options) => {
     const state = start(options)
     const instance = {
       directory: context.directory,
       origin: new URL(String(context.serverUrl)).origin,
       api: structuredClone(options.api ?? {}),
+      shell: options.shell ?? {},
       sessions: new Set(),
     }
     state.instances.set(context.directory, instance)

@@ -16,7 +16,7 @@ from harness.process.platform import System
 from harness.process.trees import ask_to_end, command_line, is_alive, kill_all, members, wait_gone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -176,12 +176,12 @@ class Supervisor:
         child.kill()
         child.wait(_SWEEP)
 
-    def sweep(self) -> list[Survivor]:
-        """Kill and return every process that still carries the tag of this run.
+    def sweep(self, spare: Collection[int] = ()) -> list[Survivor]:
+        """Kill and return every process that still carries the tag of this run, except for those with these ids.
 
-        Call it when all children have been stopped: one that was not is a survivor too, and loses its exit code.
+        Call it when all other children have been stopped: one that was not is a survivor too, and loses its exit code.
         """
-        return _sweep(lambda tag: tag == self.tag)
+        return _sweep(lambda tag: tag == self.tag, spare)
 
 
 def sweep_tag_prefix(prefix: str) -> list[Survivor]:
@@ -192,9 +192,9 @@ def sweep_tag_prefix(prefix: str) -> list[Survivor]:
     return _sweep(lambda tag: tag.startswith(prefix))
 
 
-def _sweep(wanted: Callable[[str], bool]) -> list[Survivor]:
+def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = ()) -> list[Survivor]:
     own = psutil.Process()
-    spared = {own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
+    spared = {*spare, own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
     survivors: dict[int, Survivor] = {}
     for _ in range(_PASSES):
         found = [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
