@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["judge", "play"]
 
+LEAVE_SECONDS = 2.0
+
 
 def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | None = None) -> Run:
     """Play one scenario in `folder` and judge what was seen."""
@@ -49,7 +51,7 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
                 _leave(scene, lab)
     except GuardlabError as problem:
         error = problem
-    facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running)]
+    facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
     record = timeline.freeze(sessions, facts)
     return judge(scenario, record, error=error, seconds=time.monotonic() - began)

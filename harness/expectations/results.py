@@ -24,8 +24,8 @@ class ToolResult(Expectation):
     """The text of a tool's result as the next request showed it to the model.
 
     Fields: `tool`, `input` (the given keys are equal) and `session` choose the calls; the text `contains` or `equals`
-    this, or is `identical` (its SHA-256 is that of the first call's result); `nth` the positions among them, from 1, of the calls with such a result (these and no others; at least one
-    by default).
+    this, or is `identical` (its SHA-256 is that of the first call's result); `nth` the positions among them, from 1, of
+    the calls with such a result (these and no others; at least one by default).
     """
 
     kind: ClassVar[str] = "tool_result"

@@ -176,11 +176,15 @@ class Supervisor:
         child.kill()
         child.wait(_SWEEP)
 
-    def sweep(self, spare: Collection[int] = ()) -> list[Survivor]:
+    def sweep(self, spare: Collection[int] = (), grace: float = 0.0) -> list[Survivor]:
         """Kill and return every process that still carries the tag of this run, except for those with these ids.
 
+        `grace` is how long, in seconds, they may take to end by themselves before they count.
         Call it when all other children have been stopped: one that was not is a survivor too, and loses its exit code.
         """
+        if grace:
+            leaving = _tagged(lambda tag: tag == self.tag, spare)
+            wait_gone(leaving, grace)
         return _sweep(lambda tag: tag == self.tag, spare)
 
 
@@ -193,17 +197,21 @@ def sweep_tag_prefix(prefix: str) -> list[Survivor]:
 
 
 def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = ()) -> list[Survivor]:
-    own = psutil.Process()
-    spared = {*spare, own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
     survivors: dict[int, Survivor] = {}
     for _ in range(_PASSES):
-        found = [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
+        found = _tagged(wanted, spare)
         if not found:
             break
         survivors |= {process.pid: Survivor(process.pid, command_line(process)) for process in found}
         kill_all(found)
         wait_gone(found, _SWEEP)
     return list(survivors.values())
+
+
+def _tagged(wanted: Callable[[str], bool], spare: Collection[int]) -> list[psutil.Process]:
+    own = psutil.Process()
+    spared = {*spare, own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
+    return [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
 
 
 def _tag(process: psutil.Process) -> str:

@@ -22,7 +22,7 @@ MISTAKES = [
     ("executed: {times: 2}", "the key 'tool' is missing"),
     ("answer: {session: main}", "an answer has either 'text' or 'contains'"),
     ("answer: {text: a, contains: b}", "an answer has either 'text' or 'contains'"),
-    ("tool_result: {tool: bash}", "a tool_result has either 'contains' or 'equals'"),
+    ("tool_result: {tool: bash}", "a tool_result has either 'contains' or 'equals' or 'identical: true'"),
     ("stream_closed: {reply: 0}", "wanted at least 1, got a number (0)"),
     (
         "stream_closed: {reply: 1, by: cleint}",
