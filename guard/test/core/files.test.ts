@@ -1,16 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileLog } from "../../src/core/log.ts";
 import { globalConfigFolder } from "../../src/core/paths.ts";
 import { antiLoopSkillContent, AntiLoop, installAntiLoopSkill } from "../../src/index.ts";
+import { scratchFolder } from "../scratch.ts";
 
 const before = process.env["XDG_CONFIG_HOME"];
 let folder = "";
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "guard-test-"));
+  folder = scratchFolder();
   process.env["XDG_CONFIG_HOME"] = folder;
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { scratchFolder } from "../scratch.ts";
 
 const here = import.meta.dir;
 const patches = readdirSync(here).filter((name) => name.endsWith(".patch"));
@@ -19,7 +19,7 @@ describe("deliberate faults", () => {
   });
 
   // A folder of its own: inside a repository git would look for the paths at its root.
-  const copy = mkdtempSync(join(tmpdir(), "guard-test-"));
+  const copy = scratchFolder();
   for (const name of ["src", "package.json"]) {
     cpSync(join(here, "..", "..", name), join(copy, name), { recursive: true });
   }

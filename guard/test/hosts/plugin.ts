@@ -1,10 +1,10 @@
 /** Loads the plugin into a make-believe OpenCode. */
 
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Hooks } from "@opencode-ai/plugin";
 import plugin from "../../src/index.ts";
+import { scratchFolder } from "../scratch.ts";
 
 type Context = Parameters<typeof plugin.server>[0];
 
@@ -16,7 +16,7 @@ export interface Loaded {
 
 /** A log file in a new folder. */
 export function freshLogFile(): string {
-  return join(mkdtempSync(join(tmpdir(), "guard-test-")), "guard.log");
+  return join(scratchFolder(), "guard.log");
 }
 
 /** Loads the plugin with the tuple form of its options. */
