@@ -29,7 +29,7 @@ _FINISH = {
     "unknown": "SOMETHING_NEW",
     "none": None,
 }
-_PATH = re.compile(r"/v1beta/models/([^/:]+):(generateContent|streamGenerateContent)")
+_PATH = re.compile(r"/v1(?:beta|alpha)?/models/([^/:]+):(generateContent|streamGenerateContent)")
 
 
 class GoogleGenerate:
