@@ -2,6 +2,7 @@
 
 import { load } from "../hosts/plugin.ts";
 import { recordingClient } from "../hosts/client.ts";
+import { removeScratchFolders } from "../scratch.ts";
 
 const DELTAS = 100_000;
 const MESSAGE = 65_536;
@@ -80,3 +81,5 @@ for (const [name, source] of TEXTS) {
   row(`${name}, last 10,000`, costs.slice(-10_000));
   row(`${name}, all`, costs);
 }
+
+removeScratchFolders();
