@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fakemodel.loading import SourceError
+from harness.ending import properties
 from harness.errors import GuardlabError
 from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
 from harness.plugin import RUN
 from harness.process.supervisor import sweep_tag_prefix
 from harness.report.artifacts import keep
+from harness.report.failure import render
 from harness.scenario.loader import load
 from harness.settings import Settings
 
@@ -71,10 +73,10 @@ class ScenarioItem(pytest.Item):
         shown = _shown(self.path, self.config)
         settings = lab_of(self.config).settings
         kept = keep(run, settings, shown)
-        if not run.passed:
-            report = run.report(artifacts=kept, reproduce=f"pytest {shown} --keep-runs=always")
-            self.user_properties.append(("guardlab_kind", run.failures()[0].kind))
-            raise ScenarioFailed(report)
+        failures = run.failures(artifacts=kept, reproduce=f"pytest {shown} --keep-runs=always")
+        self.user_properties += properties(run, shown, failures)
+        if failures:
+            raise ScenarioFailed(render(failures))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 - pytest's signature
         """Show a report as it is, and our own errors without a traceback."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.expectations.base import Verdict
 from harness.report.failure import headline
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from harness.report.failure import Failure
 
-__all__ = ["mark", "markdown", "marks", "write_summary"]
+__all__ = ["Row", "mark", "markdown", "marks", "row", "write_summary"]
+
+Row: TypeAlias = tuple[str, str, str, str]
 
 
 def marks(failures: Sequence[Failure], environ: Mapping[str, str]) -> list[str]:
@@ -33,25 +35,26 @@ def mark(failure: Failure) -> str:
     return f"::error {properties}::{_escaped(_text(failure))}"
 
 
-def write_summary(failures: Sequence[Failure], lines: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Append the run's page to the job's summary, where GitHub asks for one."""
+def write_summary(rows: Sequence[Row], lines: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Append the run's page to the job's summary, where GitHub asks for one; `rows` as `row` gives them."""
     path = environ.get("GITHUB_STEP_SUMMARY")
     if path:
         with Path(path).open("a", encoding="utf-8", newline="\n") as file:
-            file.write(markdown(failures, lines))
+            file.write(markdown(rows, lines))
 
 
-def markdown(failures: Sequence[Failure], lines: Sequence[str]) -> str:
+def markdown(rows: Sequence[Row], lines: Sequence[str]) -> str:
     """Write the page: the summary's lines, then a table of what failed."""
     page = ["### guardlab", "", *(f"- {line.strip()}" for line in lines), ""]
-    if failures:
+    if rows:
         page += ["| where | what | actual | expected |", "|---|---|---|---|"]
-        page += [f"| {' | '.join(map(_cell, _row(failure)))} |" for failure in failures]
+        page += [f"| {' | '.join(map(_cell, one))} |" for one in rows]
         page.append("")
     return "\n".join(page)
 
 
-def _row(failure: Failure) -> tuple[str, str, str, str]:
+def row(failure: Failure) -> Row:
+    """Give one row of the page's table: where, what, actual, expected."""
     place = f"{failure.file}:{failure.span.line}" if failure.span else failure.file
     if isinstance(failure.problem, Verdict):
         return place, _what(failure), failure.problem.actual, failure.problem.expected

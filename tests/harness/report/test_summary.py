@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fakemodel.source import Span
 from harness.expectations.base import failed
-from harness.report.ci import marks, write_summary
+from harness.report.ci import marks, row, write_summary
 from harness.report.failure import Failure
 from harness.report.summary import Outcome, clause_lines, count_line
 
@@ -48,7 +48,7 @@ def test_annotations_mark_the_line():
 
 def test_outside_of_github_nothing_is_said(tmp_path):
     assert marks(FAILURES, {}) == []
-    write_summary(FAILURES, ["x"], {})
+    write_summary([row(one) for one in FAILURES], ["x"], {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -56,6 +56,8 @@ def test_the_summary_is_appended(tmp_path, golden):
     path = tmp_path / "summary.md"
     path.write_text("before\n")
     write_summary(
-        FAILURES, [count_line(OUTCOMES), "  INF-04: no scenario proves it"], {"GITHUB_STEP_SUMMARY": str(path)}
+        [row(one) for one in FAILURES],
+        [count_line(OUTCOMES), "  INF-04: no scenario proves it"],
+        {"GITHUB_STEP_SUMMARY": str(path)},
     )
     golden("github-summary", path.read_text())
