@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fakemodel.checking import wrong
 from fakemodel.grammar import UntilModel, WhenModel
 from fakemodel.script import (
     Call,
@@ -35,7 +36,7 @@ _UNEQUAL = re.compile(r'["$`\\%!\n]')
 
 
 def reply_from(model: ReplyModel, span: Span) -> Reply:
-    """Return the reply; raises ValueError for what only the values together can show to be wrong."""
+    """Return the reply; raises an error of ``wrong`` for what only the values together can show."""
     rotate = tuple(_call(call) for call in model.rotate or ())
     reply = Reply(
         parts=_parts(model),
@@ -105,7 +106,8 @@ def _check_gaps(vary: VaryModel | None, reply: Reply) -> None:
         (vary and vary.items, "{item}", "items"),
     ):
         if used and gap not in repr((reply.parts, reply.rotate)):
-            raise ValueError(f"'vary: {key}' needs {gap} in a text of the reply")
+            message = f"'vary: {key}' needs {gap} in a text of the reply"
+            raise wrong(message, f"write {gap} where it belongs")
 
 
 def _call(model: dict[str, Any]) -> Call:
@@ -120,9 +122,8 @@ def _quoted(word: str) -> str:
     if _PLAIN_WORD.fullmatch(word):
         return word
     if _UNEQUAL.search(word):
-        raise ValueError(
-            f"the word {word!r} means different things in bash, cmd and PowerShell; write a bash call instead"
-        )
+        message = f"the word {word!r} means different things in bash, cmd and PowerShell"
+        raise wrong(message, "write call: {bash: {command: ...}} instead")
     return f'"{word}"'
 
 

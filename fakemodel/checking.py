@@ -54,6 +54,17 @@ _WANTED = {
     "string_pattern_mismatch": "text of the form {pattern}",
 }
 
+_WRITTEN = {
+    "text": "write some text",
+    "text that is not empty": "write some text",
+    "a whole number": "a whole number is written 3",
+    "a number": "a number is written 3 or 0.5",
+    "true or false": "write true or false",
+    "a mapping": "a mapping is written {key: value}, or as lines of 'key: value'",
+    "a list": "a list is written [a, b], or as lines that begin with '- '",
+    "a list that is not empty": "a list is written [a, b], or as lines that begin with '- '",
+}
+
 
 class StrictModel(BaseModel):
     """The base for models of YAML: no conversion between types, unknown keys are errors, values stay as they are."""
@@ -77,11 +88,8 @@ def parse_duration(value: object) -> float:
             return float(match[1]) * _UNIT_SECONDS[match[2]]
     if value == 0 and not isinstance(value, bool):
         return 0.0
-    hint = (
-        f"with a unit: {value}ms or {value}s"
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else None
-    )
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    hint = f"with a unit: {value}ms or {value}s" if number else "the units are ms, s and m"
     raise wrong(f"wanted a duration such as 5ms, 1.5s or 2m, got {described(value)}", hint)
 
 
@@ -105,7 +113,8 @@ def described(value: object) -> str:
         return f"a number ({value})"
     if isinstance(value, str):
         return f"text ({value!r})" if len(value) <= 40 else f"text ({value[:37]!r}...)"
-    return "a mapping" if isinstance(value, dict) else "a list"
+    empty = "" if value else "n empty"
+    return f"a{empty} mapping" if isinstance(value, dict) else f"a{empty} list"
 
 
 def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable[str] | None = None) -> ModelT:
@@ -119,7 +128,8 @@ def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable
     if keys is not None:
         value = {key: value[key] for key in keys}
     if not _finite(value):
-        raise document.error(Problem("an infinite number or NaN has no use here", document.spans[path]))
+        message, hint = "an infinite number or NaN has no use here", "write a finite number, or quote it"
+        raise document.error(Problem(message, document.spans[path], hint))
     try:
         # JSON mode is strict about scalars, yet reads tuples from lists: YAML has no other sequence.
         return model.model_validate_json(json.dumps(value), strict=True)
@@ -144,11 +154,12 @@ def _problems(document: Document, path: Path, model: type[BaseModel], error: Val
         kind = detail["type"]
         if kind == "missing":
             name = str(detail["loc"][-1])
-            problems[*place, name] = Problem(f"the key '{name}' is missing", document.spans[place])
+            hint = f"add '{name}: ...'"
+            problems[*place, name] = Problem(f"the key '{name}' is missing", document.spans[place], hint)
         elif kind == "extra_forbidden":
             problems[place] = _unknown_key(document, place, _fields(model, detail["loc"][:-1]))
         elif kind in _WANTED:
-            text = _WANTED[kind].format(**detail.get("ctx", {}))
+            text = _WANTED[kind].format(**detail.get("ctx", {})).replace("True", "true")
             wanted.setdefault(place, []).extend([] if text in wanted.get(place, []) else [text])
         else:
             problems.setdefault(place, _said(document, place, detail, rest))
@@ -181,18 +192,18 @@ def _unknown_key(document: Document, place: Path, known: Iterable[str]) -> Probl
 
 def _mismatch(document: Document, place: Path, texts: list[str]) -> Problem:
     value = document.at(place)
-    hint = None
+    message = f"wanted {' or '.join(texts)}, got {described(value)}"
+    span = document.spans[place]
     if "text" in texts and isinstance(value, bool | int | float):
-        span = document.spans[place]
         source = document.text.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1]
-        hint = f'quote it: "{source}"'
-    elif isinstance(value, str) and any(value.lower() == word for word in ("yes", "no", "on", "off")):
-        hint = "write true or false" if "true or false" in texts else None
-    elif isinstance(value, str):
-        choices = re.findall(r"'([^']*)'", " ".join(texts))
-        near = suggest(value, choices)
-        hint = f"did you mean '{near}'?" if near else None
-    return Problem(f"wanted {' or '.join(texts)}, got {described(value)}", document.spans[place], hint)
+        return Problem(message, span, f'quote it: "{source}"')
+    choices = re.findall(r"'([^']*)'", " ".join(texts))
+    near = suggest(value, choices) if isinstance(value, str) else None
+    if near or choices:
+        return Problem(message, span, f"did you mean '{near}'?" if near else f"known: {', '.join(choices)}")
+    return Problem(
+        message, span, next((_WRITTEN[text] for text in texts if text in _WRITTEN), f"give a value that is {texts[0]}")
+    )
 
 
 def _said(document: Document, place: Path, detail: ErrorDetails, rest: tuple[str | int, ...]) -> Problem:

@@ -44,7 +44,7 @@ def _pace(value: object) -> float:
     if match is None:
         return parse_duration(value)
     if not float(match[1]):
-        raise wrong(f"wanted a pace above 0 tokens/s, got {described(value)}")
+        raise wrong(f"wanted a pace above 0 tokens/s, got {described(value)}", "pace: 0 sends as fast as it can")
     return 1 / float(match[1])
 
 
@@ -118,9 +118,8 @@ class UsageModel(StrictModel):
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if self.cached > self.input or self.reasoning > self.output:
-            raise wrong(
-                "'input' includes 'cached' and 'output' includes 'reasoning': the part is greater than the whole"
-            )
+            hint = "'input' includes 'cached' and 'output' includes 'reasoning'"
+            raise wrong("a part of the tokens is greater than the whole", hint)
         return self
 
 
@@ -141,7 +140,7 @@ class ProseModel(StrictModel):
             if silent and key in self.model_fields_set and getattr(self, "parts", None) is None:
                 raise wrong(f"'{key}' is about 'say' or 'think'", "'times' repeats a reply with calls", key=key)
         if silent and self.vary is not None and (self.vary.reworded or self.vary.growing):
-            raise wrong("calls vary by 'counter' and 'items' alone", key="vary")
+            raise wrong("calls vary by 'counter' and 'items' alone", "put {n} or {item} into the arguments", key="vary")
         return self
 
 
@@ -151,7 +150,7 @@ class PartModel(ProseModel):
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         if sum(value is not None for value in (self.think, self.say, self.call)) != 1:
-            raise wrong("a part is one of think, say or call")
+            raise wrong("a part is one of think, say or call", "make an entry of the list for each of them")
         return self
 
 
@@ -191,12 +190,12 @@ class ReplyModel(ProseModel):
         for alone in ("rotate", "parts"):
             if alone in given and len(given) > 1:
                 other = next(key for key in given if key != alone)
-                raise wrong(f"'{alone}' cannot stand beside '{other}'", key=alone)
+                raise wrong(f"'{alone}' cannot stand beside '{other}'", "make two replies of it", key=alone)
         if "call" in given and "calls" in given:
             raise wrong("'call' cannot stand beside 'calls'", "write all calls under 'calls'", key="call")
         if self.parts is not None:
             for key in self.model_fields_set & {"repeat", "join", "vary"}:
-                raise wrong(f"'{key}' belongs to one of the parts", key=key)
+                raise wrong(f"'{key}' belongs to one of the parts", f"move '{key}' into an entry of 'parts'", key=key)
         return self
 
     @model_validator(mode="after")
@@ -218,18 +217,20 @@ class ReplyModel(ProseModel):
         if not endless:
             return self
         if endless[0] is not parts[-1] or self.call is not None or self.calls is not None:
-            raise wrong("nothing can follow a part that is repeated forever")
+            raise wrong(
+                "nothing can follow a part that is repeated forever", "repeat: 1000 comes to an end", key="repeat"
+            )
         if self.max_chunks is not None:
             return self
         if self.pace == 0:
             raise wrong(
                 "'repeat: forever' without a pace needs 'max_chunks'", "a pace such as 5ms, or max_chunks: 1000"
             )
-        points = [fault.chosen[1].point for fault in self.faults]
-        points += [self.gate.at] if isinstance(self.gate, GateModel) else []
-        for point in ("middle", "end"):
-            if point in points:
-                raise wrong(f"a reply that never ends has no {point}", "give the number of a chunk")
+        points = [("fault", fault.chosen[1].point) for fault in self.faults]
+        points += [("gate", self.gate.at)] if isinstance(self.gate, GateModel) else []
+        for key, point in points:
+            if point in ("middle", "end"):
+                raise wrong(f"a reply that never ends has no {point}", "give the number of a chunk", key=key)
         return self
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
+from pydantic_core import PydanticCustomError
 
 from fakemodel.building import reply_from
 from fakemodel.checking import Seconds, StrictModel, check, described, parse_duration, suggest, wrong
@@ -38,6 +39,7 @@ __all__ = [
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+_REPLIES = "replies are lines that begin with '- say: ...' or '- call: ...'"
 _SESSION = re.compile(r"[A-Za-z][\w-]*(\[[1-9]\d*\])?")
 
 
@@ -67,8 +69,8 @@ class _ScriptReader:
         elif isinstance(value, dict) and value:
             script = self._from_mapping(value, path)
         else:
-            found = "an empty mapping" if value == {} else described(value)
-            self._say(f"wanted a list of replies or a mapping of sessions, got {found}", path)
+            message = f"wanted a list of replies or a mapping of sessions, got {described(value)}"
+            self._say(message, path, _REPLIES)
         if self._problems:
             raise self._document.error(*self._problems)
         return script
@@ -109,9 +111,8 @@ class _ScriptReader:
             return SessionScript(name, self._replies(path))
         if name.partition("[")[0] != "child":
             near = suggest(name, ["child", *ScriptModel.model_fields])
-            self._say(
-                f"session {name} is a list of replies, got a mapping", path, f"did you mean '{near}'?" if near else None
-            )
+            hint = f"did you mean '{near}'?" if near else _REPLIES
+            self._say(f"session {name} is a list of replies, got a mapping", path, hint)
             return SessionScript(name, ())
         child = self._checked(path, ChildModel)
         if child is None:
@@ -122,14 +123,14 @@ class _ScriptReader:
         replies = self._replies(path)
         for position, reply in enumerate(replies):
             if reply.when is None:
-                self._say("a reply under 'any_time' needs 'when', which picks it", (*path, position))
+                hint = "add when: {user_says: ...}"
+                self._say("a reply under 'any_time' needs 'when', which picks it", (*path, position), hint)
         return replies
 
     def _replies(self, path: Path) -> tuple[Reply, ...]:
         value = self._document.at(path)
         if not isinstance(value, list) or not value:
-            found = "an empty list" if value == [] else described(value)
-            self._say(f"wanted a list of replies, got {found}", path)
+            self._say(f"wanted a list of replies, got {described(value)}", path, _REPLIES)
             return ()
         replies = [self._reply((*path, position)) for position in range(len(value))]
         return tuple(reply for reply in replies if reply is not None)
@@ -140,8 +141,10 @@ class _ScriptReader:
             return None
         try:
             return reply_from(model, self._document.spans[path])
-        except ValueError as error:
-            self._say(str(error), path)
+        except PydanticCustomError as error:
+            context = error.context or {}
+            place = (*path, str(context["key"])) if context["key"] else path
+            self._say(error.message(), place, str(context["hint"]))
             return None
 
     def _checked(self, path: Path, model: type[ModelT], keys: Iterable[str] | None = None) -> ModelT | None:
@@ -151,5 +154,5 @@ class _ScriptReader:
             self._problems += error.problems
             return None
 
-    def _say(self, message: str, path: Path, hint: str | None = None) -> None:
+    def _say(self, message: str, path: Path, hint: str) -> None:
         self._problems.append(Problem(message, self._document.spans[path], hint))

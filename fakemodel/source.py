@@ -174,7 +174,7 @@ class _Reader:
         except yaml.YAMLError as error:
             self._fail(*_explained(error, self.text))
         except RecursionError:
-            self._fail("the document is nested too deep", START)
+            self._fail("the document is nested too deep", START, "close some brackets")
 
     def _fail(self, message: str, span: Span, hint: str | None = None) -> NoReturn:
         raise SourceError(self.file, [Problem(message, span, hint)], self.text) from None
@@ -182,9 +182,9 @@ class _Reader:
     def _value(self, node: yaml.Node, path: Path) -> Any:
         span = _span(node)
         if id(node) in self._open:
-            self._fail("an alias (*) names a value that contains it", span)
+            self._fail("an alias (*) names a value that contains it", span, "write the value out")
         if len(self.spans) >= MAX_VALUES:
-            self._fail(f"the document unfolds to more than {MAX_VALUES} values", span)
+            self._fail(f"the document unfolds to more than {MAX_VALUES} values", span, "use fewer aliases (*)")
         self.spans[path] = span
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
@@ -204,17 +204,19 @@ class _Reader:
             key = self._key(key_node)
             if key in mapping:
                 first = self.key_spans[*path, key]
-                self._fail(f"the key '{key}' is there twice; the first is on line {first.line}", _span(key_node))
+                message = f"the key '{key}' is there twice; the first is on line {first.line}"
+                self._fail(message, _span(key_node), "keep one of them")
             self.key_spans[*path, key] = _span(key_node)
             mapping[key] = self._value(value_node, (*path, key))
         return mapping
 
     def _key(self, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            self._fail("a key must be text, not a list or a mapping", _span(node))
+            self._fail("a key must be text, not a list or a mapping", _span(node), "write it as 'key: value'")
         key = self._scalar(node)
         if not isinstance(key, str):
-            self._fail(f"a key must be text, got {node.value or 'nothing'}", _span(node), f'quote it: "{node.value}"')
+            hint = f'quote it: "{node.value}"' if node.value else "write a key before the colon"
+            self._fail(f"a key must be text, got {node.value or 'nothing'}", _span(node), hint)
         return key
 
     def _check_tag(self, node: yaml.Node, plain: str) -> None:
@@ -233,7 +235,9 @@ class _Reader:
             if node.tag == _TAG + "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError:
-            self._fail(f"{text!r} is no {node.tag.removeprefix(_TAG)}", _span(node))
+            self._fail(
+                f"{text!r} is no {node.tag.removeprefix(_TAG)}", _span(node), "remove the tag, or quote the text"
+            )
         self._check_tag(node, "str")
         return text
 
@@ -251,10 +255,13 @@ def _explained(error: yaml.YAMLError, text: str) -> tuple[str, Span, str | None]
         return (
             f"the character U+{ord(text[error.position]):04X} is not allowed",
             Span(line, column, line, column + 1),
-            None,
+            "remove it, or write it as an escape in double quotes",
         )
     assert isinstance(error, yaml.MarkedYAMLError)  # noqa: S101 - every other error of PyYAML carries a mark
     mark = error.problem_mark or error.context_mark
+    if error.problem and error.context_mark and re.search(r"end of stream|<stream end>", error.problem):
+        # What was opened and never closed is more use than the end of the file.
+        mark = error.context_mark
     if mark is None:
         return str(error), START, None
     span = Span(mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
@@ -264,15 +271,15 @@ def _explained(error: yaml.YAMLError, text: str) -> tuple[str, Span, str | None]
     if "another document" in problem:
         return "a second document begins here; a file holds one", span, "remove the line '---' or make two files"
     if isinstance(error, yaml.composer.ComposerError):
-        return f"YAML error: {problem}", span, None
+        return f"YAML error: {problem}", span, "name the value with & before * uses it, or quote the text"
     return f"YAML error: {problem}" + (f" ({error.context})" if error.context else ""), span, _syntax_hint(problem)
 
 
-def _syntax_hint(problem: str) -> str | None:
+def _syntax_hint(problem: str) -> str:
     if "mapping values are not allowed" in problem:
         return "text with ': ' in it must be quoted"
     if "could not find expected ':'" in problem:
         return "a key needs ': ' and a value after it"
     if "unexpected end of stream" in problem:
         return "a quote was opened and not closed"
-    return None
+    return "look at the quotes, the brackets and the indentation up to here"

@@ -39,9 +39,12 @@ class Seen:
 @pytest.fixture(scope="module")
 def clients():
     """Clients made once: each of them loads certificates that loopback does not need."""
-    with openai.OpenAI(api_key="k", max_retries=0) as one, anthropic.Anthropic(api_key="k", max_retries=0) as two:
-        with genai.Client(api_key="k") as three:
-            yield {"openai": one, "anthropic": two, "google": three}
+    with (
+        openai.OpenAI(api_key="k", max_retries=0) as one,
+        anthropic.Anthropic(api_key="k", max_retries=0) as two,
+        genai.Client(api_key="k") as three,
+    ):
+        yield {"openai": one, "anthropic": two, "google": three}
 
 
 def chat(clients, url: str, *, stream: bool) -> Seen:
@@ -117,7 +120,8 @@ def messages(clients, url: str, *, stream: bool) -> Seen:
         else:
             seen.calls.append((block.name, block.input))
     usage = whole.usage
-    seen.tokens = (usage.input_tokens + usage.cache_read_input_tokens, usage.output_tokens, usage.cache_read_input_tokens)
+    cached = usage.cache_read_input_tokens
+    seen.tokens = (usage.input_tokens + cached, usage.output_tokens, cached)
     return seen
 
 

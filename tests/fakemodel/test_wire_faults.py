@@ -110,7 +110,8 @@ def test_stall_for_a_time(play):
 
 
 @pytest.mark.parametrize(
-    ("at", "text", "count"), [("3", "One ", 2), ("middle", "One two ", 3), ("end", "One two three four.", 5), ("start", "", 1)]
+    ("at", "text", "count"),
+    [("3", "One ", 2), ("middle", "One two ", 3), ("end", "One two three four.", 5), ("start", "", 1)],
 )
 def test_truncate(play, at, text, count):
     client, record, _ = faulted(play, f"{{truncate: {at}}}")
