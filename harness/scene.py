@@ -182,6 +182,10 @@ class Scene:
         if session:
             self.sessions.setdefault(session, MAIN)
         kind = "session.error" if event["type"] == "error" else "message.part.updated"
+        message = (event.get("part") or {}).get("messageID")
+        if message:  # `run` prints what the assistant says and does, and nothing else
+            info = {"id": message, "role": "assistant", "sessionID": session}
+            self.timeline.add("opencode", "message.updated", "events", session=session, data={"info": info}, at=at)
         data: dict[str, Any] = {key: event[key] for key in ("part", "error") if key in event}
         self.timeline.add("opencode", kind, "events", session=session, data=data, at=at)
 

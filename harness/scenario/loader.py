@@ -222,6 +222,12 @@ class _Reader:
     def check_program(self, scenario: Scenario) -> None:
         """Refuse gates that nothing holds at, and steps that `opencode run` has no way to do."""
         gates = scenario.model_gates | scenario.api_gates
+        if scenario.head.opencode.via == "run" and scenario.head.opencode.api:
+            # Seen: there a plugin's client calls OpenCode inside the process, and nothing passes through fetch.
+            hint = "use serve (leave 'via' out), where every call can be spoiled"
+            self.problem(
+                ("opencode", "api"), "opencode run shows no API call of a guard, so none can be spoiled", hint, key=True
+            )
         for step in scenario.steps:
             place: Place = ("steps", step.index, step.kind)
             gate = step.value if step.kind == "release" else step.kind == "wait_for" and step.value.gate
