@@ -1,28 +1,15 @@
-"""Turns what the fake model and the workspace say into the plain data of entries."""
+"""Turns what the fake model reports into the plain data of entries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fakemodel.exchange import Event as ModelEvent
 
-__all__ = ["exchange_data", "small_text"]
+__all__ = ["exchange_data"]
 
 CLIP = 2000
-SMALL_FILE = 20_000
-
-
-def small_text(path: Path) -> str | None:
-    """Give a file's text, None for a large or binary one."""
-    if path.stat().st_size > SMALL_FILE:
-        return None
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def exchange_data(event: ModelEvent) -> dict[str, Any]:

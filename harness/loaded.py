@@ -59,7 +59,7 @@ def _refusal(scene: Scene, guard: Installed) -> str | None:
             text = str(((entry.data.get("error") or {}).get("data") or {}).get("message", ""))
             if REFUSED in text and root in text:
                 return public(text)
-    for line in scene.log_lines():
+    for line in scene.log.lines():
         if LOGGED in line and root in line:
             return public(line)
     return None

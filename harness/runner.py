@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import GuardlabError, NotLoadedError, SetupError
+from harness.evidence import collect
 from harness.invariants import broken
 from harness.loaded import check_loaded
 from harness.opencode.oneshot import OneShot
@@ -47,7 +48,7 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
                 if hold:
                     hold()
             finally:
-                facts |= scene.facts()
+                facts |= collect(scene)
                 _leave(scene, lab)
     except GuardlabError as problem:
         error = problem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.activity import Activity
-from harness.entries import exchange_data, small_text
+from harness.entries import exchange_data
 from harness.errors import SetupError
+from harness.evidence import Tail, log_of
 from harness.guards import Installed, install
 from harness.opencode.config import config_of
 from harness.opencode.oneshot import OneShot
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fakemodel.server import FakeModel
     from fakemodel.stage import Stage
     from harness.opencode.driver import Driver
-    from harness.opencode.isolation import Home
     from harness.probe.control import Control, ProbeEntry
     from harness.scenario.model import Scenario
     from harness.timeline import Lane, Record, Timeline
@@ -70,8 +69,8 @@ class Scene:
     activity: Activity = field(default_factory=Activity)
     sessions: dict[str, str] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)
-    log_start: int = 0
-    guard_logs: dict[Path, tuple[str, int]] = field(default_factory=dict)
+    log: Tail = field(init=False)
+    guard_logs: tuple[tuple[str, Tail], ...] = ()
     ended: bool = False
     program_facts: dict[str, Any] = field(default_factory=dict)
     _seen: int = 0
@@ -137,37 +136,6 @@ class Scene:
             "base": dict(self.base),
         }
 
-    def facts(self) -> dict[str, Any]:
-        """Give everything that the run knows beside its entries; called once, when the steps are over."""
-        self._shell_entries()
-        self._log_entries()
-        unused = [
-            {
-                "session": u.session,
-                "reply": u.reply,
-                "used": u.used,
-                "wanted": u.wanted,
-                "line": u.span.line,
-                "column": u.span.column,
-            }
-            for u in self.stage.unused()
-            if u.span
-        ]
-        contents = {
-            name: text
-            for name in self.workspace.contents()
-            if (text := small_text(self.workspace.root / name)) is not None
-        }
-        log = self.log_lines()
-        return self.standing_facts() | self.program_facts | {
-            "unused": unused, "files": self.workspace.contents(), "contents": contents, "log": log,
-            "error_lines": [line for line in log if "level=ERROR" in line],
-        }  # fmt: skip
-
-    def log_lines(self) -> list[str]:
-        """Give what OpenCode has logged since the scenario began."""
-        return _lines(self.program.home.log, self.log_start)
-
     # -- reporters: each is called in a thread of its own and only adds entries
 
     def event(self, kind: str, properties: dict[str, Any]) -> None:
@@ -207,40 +175,6 @@ class Scene:
         self.timeline.add(
             "model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at
         )
-
-    def _log_entries(self) -> None:
-        """Add the lines that the guards wrote to their logs."""
-        for path, (guard, start) in self.guard_logs.items():
-            for line in _lines(path, start):
-                self.timeline.add("guard", "log", "runner", data={"guard": guard, "line": line})
-
-    def _shell_entries(self) -> None:
-        """Add what the recording shell wrote, placed on the run's clock."""
-        offset = time.monotonic() - time.time()
-        for record in self.shell.records():
-            data = {"folder": record.folder, "command": record.command, "call": record.call}
-            self.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=0.005)
-
-
-def _log_of(guard: Installed, home: Home) -> Path | None:
-    """Say where our own guard logs: `logFile` in OpenCode's global config folder (contract INF-61)."""
-    if guard.name != "infinity":
-        return None
-    options = guard.spec[1] if isinstance(guard.spec, list) else {}
-    return home.root / "config" / "opencode" / str(options.get("logFile", "loop-detector.log"))
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _lines(path: Path, start: int) -> list[str]:
-    """Give what was written to a file after position `start`."""
-    if not path.exists():
-        return []
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read().decode("utf-8", errors="replace").splitlines()
 
 
 def _config(scene: Scene) -> dict[str, Any]:
@@ -290,8 +224,8 @@ def opened(
         workspace.write_config(_config(scene))
         tools.control.watch(scene.directory, scene.probe)
         undo.callback(tools.control.watch, scene.directory, None)
-        scene.log_start = _size(home.log)
-        scene.guard_logs = {path: (guard.name, _size(path)) for guard in guards if (path := _log_of(guard, home))}
+        scene.log = Tail(home.log)
+        scene.guard_logs = tuple((guard.name, Tail(path)) for guard in guards if (path := log_of(guard, home)))
         if isinstance(program, Server):
             scene.connect()
             undo.callback(scene.disconnect)

@@ -1,0 +1,96 @@
+"""Collects, when the steps are over, what nobody reports while it happens: logs, commands that ran, files, unused replies."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from harness.guards import Installed
+    from harness.opencode.isolation import Home
+    from harness.scene import Scene
+
+__all__ = ["Tail", "collect", "log_of"]
+
+SMALL_FILE = 20_000
+# The recording shell takes its time from the system's clock and a file's date; the two differ by less than this.
+SHELL_ERROR = 0.005
+
+
+class Tail:
+    """What is written to a file from now on; a warm server appends the logs of many scenarios to one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember where the file ends; it need not exist yet."""
+        self._path = path
+        self._start = path.stat().st_size if path.exists() else 0
+
+    def lines(self) -> list[str]:
+        """Give the lines so far."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._start)
+            return file.read().decode("utf-8", errors="replace").splitlines()
+
+
+def log_of(guard: Installed, home: Home) -> Path | None:
+    """Say where our own guard logs: `logFile` in OpenCode's global config folder (contract INF-61)."""
+    if guard.name != "infinity":
+        return None
+    options = guard.spec[1] if isinstance(guard.spec, list) else {}
+    return home.root / "config" / "opencode" / str(options.get("logFile", "loop-detector.log"))
+
+
+def collect(scene: Scene) -> dict[str, Any]:
+    """Add the last entries and give everything that the run knows beside its entries."""
+    _add_commands(scene)
+    _add_logs(scene)
+    log = scene.log.lines()
+    return {
+        **scene.standing_facts(),
+        **scene.program_facts,
+        "unused": _unused(scene),
+        "files": scene.workspace.contents(),
+        "contents": _small_files(scene),
+        "log": log,
+        "error_lines": [line for line in log if "level=ERROR" in line],
+    }
+
+
+def _add_commands(scene: Scene) -> None:
+    """Add what the recording shell wrote, placed on the run's clock."""
+    offset = time.monotonic() - time.time()
+    for record in scene.shell.records():
+        data = {"folder": record.folder, "command": record.command, "call": record.call}
+        scene.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=SHELL_ERROR)
+
+
+def _add_logs(scene: Scene) -> None:
+    for guard, log in scene.guard_logs:
+        for line in log.lines():
+            scene.timeline.add("guard", "log", "runner", data={"guard": guard, "line": line})
+
+
+def _unused(scene: Scene) -> list[dict[str, Any]]:
+    return [
+        {"session": one.session, "reply": one.reply, "used": one.used, "wanted": one.wanted}
+        for one in scene.stage.unused()
+    ]
+
+
+def _small_files(scene: Scene) -> dict[str, str]:
+    """Give the texts of the workspace's small files, for expectations that look into them."""
+    texts = {name: _text(scene.workspace.root / name) for name in scene.workspace.contents()}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def _text(path: Path) -> str | None:
+    if path.stat().st_size > SMALL_FILE:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
