@@ -105,7 +105,10 @@ class FakeModel:
 
     def start(self) -> None:
         """Bind the socket and serve; returns when the server answers."""
-        self._socket = socket.create_server(("127.0.0.1", self._port), backlog=2048)
+        try:
+            self._socket = socket.create_server(("127.0.0.1", self._port), backlog=2048)
+        except OSError as error:
+            raise FakeModelError(f"port {self._port} of 127.0.0.1 cannot be used: {error.strerror}") from error
         self._port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             self._app,
