@@ -1,4 +1,4 @@
-"""Collects, when the steps are over, what nobody reports while it happens: logs, commands that ran, files, unused replies."""
+"""Collects, when the steps are over, what nobody reports while it happens: logs, commands, files, unused replies."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Count scenarios by kind, say which clauses are proven, and tell GitHub where it runs."""
-    reports = [r for r in chain.from_iterable(terminalreporter.stats.values()) if hasattr(r, "user_properties")]
+    reports = [r for r in chain.from_iterable(terminalreporter.stats.values()) if isinstance(r, pytest.TestReport)]
     told = [dict(report.user_properties) for report in reports if report.when == "call"]
     if any("guardlab_item" in one for one in told):
         from harness.ending import tell_end  # noqa: PLC0415 - loaded only where there were scenarios
@@ -85,10 +85,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         tell_end(terminalreporter, config, told)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Clean up for a worker that was killed; the workers that ended well have cleaned up themselves."""
-    config = session.config
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Clean up for a worker that was killed; by now xdist has waited for those that end well."""
     if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("dsession"):
         return
     from harness.collect import sweep_run  # noqa: PLC0415 - loaded only where there are workers
