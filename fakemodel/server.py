@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 import time
@@ -108,7 +109,8 @@ class FakeModel:
         try:
             self._socket = socket.create_server(("127.0.0.1", self._port), backlog=2048)
         except OSError as error:
-            raise FakeModelError(f"port {self._port} of 127.0.0.1 cannot be used: {error.strerror}") from error
+            why = os.strerror(error.errno or 0)
+            raise FakeModelError(f"port {self._port} of 127.0.0.1 cannot be used: {why}") from error
         self._port = self._socket.getsockname()[1]
         config = uvicorn.Config(
             self._app,

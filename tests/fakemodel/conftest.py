@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,18 @@ class Played:
 
     stage: Stage
     events: list[Event] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def hear(self, event: Event) -> None:
+        """Take an event, on the server's thread."""
+        with self.changed:
+            self.events.append(event)
+            self.changed.notify_all()
+
+    def wait(self, kind: str, count: int = 1) -> None:
+        """Wait until so many events of a kind were told."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.told(kind)) >= count, 10), f"no {kind}; told: {self.events}"
 
     @property
     def url(self) -> str:
@@ -66,7 +79,7 @@ def play(model):
 
     def begin(text: str, markers: tuple[str, ...] = MARKERS) -> Played:
         one = Played(stage=None)
-        one.stage = model.open(parse_script(load_text(text, "script.yaml"), ()), one.events.append, markers)
+        one.stage = model.open(parse_script(load_text(text, "script.yaml"), ()), one.hear, markers)
         played.append(one)
         return one
 
