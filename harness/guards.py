@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
+from harness.modules import reach
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from harness.scenario.model import GuardUse
 
-__all__ = ["Installed", "install"]
+__all__ = ["Installed", "install", "shares_modules"]
 
 # What a package's root holds beside the code that OpenCode loads; copying it would cost time and prove nothing.
-LEFT_OUT = frozenset(("node_modules", ".git", "test", "tests", "docs"))
+LEFT_OUT = frozenset(("node_modules", "test", "tests", "docs"))
 OWN_ENTRY = Path("src/index.ts")
 
 
@@ -41,19 +42,36 @@ class Installed:
     source: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What to copy: `items` (folders and files) keep their places below `base`; `entry` is what OpenCode evaluates."""
+
+    base: Path
+    items: tuple[Path, ...]
+    entry: Path
+
+
 def install(use: GuardUse, root: Path, directory: Path, environ: Mapping[str, str] = os.environ) -> Installed:
     """Copy the guard to `root` and make its entry tell the probe that it was evaluated in the workspace `directory`.
 
     Raises SetupError when the path is missing or is nothing that OpenCode would load.
     """
     source = _source(use, environ)
-    package, entry = _package(source, use)
-    copy = root / package.name
-    _copy(package, copy)
-    target = copy / entry.relative_to(package)
-    _announce(target, use.name, directory)
-    url = (copy if source.is_dir() else target).as_uri()
-    return Installed(use.name, use.marker, [url, use.options] if use.options is not None else url, target, copy, source)
+    layout = _layout(source, use)
+    copy = root / layout.base.name
+    _copy(layout, copy)
+    entry = copy / layout.entry.relative_to(layout.base)
+    _announce(entry, use.name, directory)
+    url = (copy / source.relative_to(layout.base)).as_uri()
+    return Installed(use.name, use.marker, [url, use.options] if use.options is not None else url, entry, copy, source)
+
+
+def shares_modules(use: GuardUse, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a guard imports a file by its whole path: its state would be shared, so it wants a process of its own.
+
+    Raises SetupError as `install` does.
+    """
+    return bool(reach(_layout(_source(use, environ), use).entry).absolute)
 
 
 def _source(use: GuardUse, environ: Mapping[str, str]) -> Path:
@@ -83,29 +101,32 @@ def _own_package() -> Path:
     raise SetupError("the sources of guardlab's own guards were not found", "Install guardlab again.")
 
 
-def _package(source: Path, use: GuardUse) -> tuple[Path, Path]:
+def _layout(source: Path, use: GuardUse) -> Layout:
     """Find what to copy and which file OpenCode evaluates (opencode-facts.md A.4, L)."""
-    if source.is_dir():
-        return source, _directory_entry(source, use)
+    entry = _directory_entry(source, use) if source.is_dir() else _file_entry(source, use)
+    package = source if source.is_dir() else next((p for p in entry.parents if (p / "package.json").is_file()), None)
+    files = reach(entry).files
+    if package is None:
+        return Layout(_common(files), files, entry)
+    outside = tuple(file for file in files if not file.is_relative_to(package))
+    return Layout(_common((package / "package.json", *outside)), (package, *outside), entry)
+
+
+def _common(files: Sequence[Path]) -> Path:
+    """Give the nearest folder that holds all of these files."""
+    return Path(os.path.commonpath([file.parent for file in files]))
+
+
+def _file_entry(source: Path, use: GuardUse) -> Path:
     manifest = source.parent / "package.json"
-    if manifest.is_file():
-        instead = _declared(manifest)
-        if instead and (source.parent / instead).resolve() != source:
-            raise SetupError(
-                f"guard {use.name}: OpenCode would load {source.parent / instead} instead of {source.name}, "
-                f"because the package.json beside it names that file",
-                "Name the package's folder, or a file in a folder without a package.json.",
-            )
-        return source.parent, source
-    return _package_root(source), source
-
-
-def _package_root(source: Path) -> Path:
-    """Find the folder that the entry's imports stay in: the nearest one with a package.json, else its own folder."""
-    for folder in source.parents:
-        if (folder / "package.json").is_file():
-            return folder
-    return source.parent
+    instead = _declared(manifest) if manifest.is_file() else None
+    if instead and (source.parent / instead).resolve() != source:
+        raise SetupError(
+            f"guard {use.name}: OpenCode would load {source.parent / instead} instead of {source.name}, "
+            f"because the package.json beside it names that file",
+            "Name the package's folder, or a file in a folder without a package.json.",
+        )
+    return source
 
 
 def _directory_entry(folder: Path, use: GuardUse) -> Path:
@@ -134,13 +155,33 @@ def _declared(manifest: Path) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _copy(package: Path, copy: Path) -> None:
-    shutil.copytree(
-        package, copy, ignore=lambda folder, names: LEFT_OUT.intersection(names) if Path(folder) == package else ()
-    )
-    modules = package / "node_modules"
-    if modules.is_dir():
-        (copy / "node_modules").symlink_to(modules, target_is_directory=True)
+def _copy(layout: Layout, copy: Path) -> None:
+    for item in layout.items:
+        target = copy / item.relative_to(layout.base)
+        if item.is_dir():
+            shutil.copytree(item, target, dirs_exist_ok=True, ignore=_left_out_of(item))
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(item, target)
+    _link_modules(layout, copy)
+
+
+def _left_out_of(package: Path) -> Callable[[str, list[str]], set[str]]:
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        at_root = Path(folder) == package
+        return {name for name in names if at_root and (name in LEFT_OUT or name.startswith("."))}
+
+    return left_out
+
+
+def _link_modules(layout: Layout, copy: Path) -> None:
+    """Make the packages that the entry imports resolvable from the copy: the nearest node_modules above it."""
+    home = next((folder for folder in layout.entry.parents if (folder / "node_modules").is_dir()), None)
+    if home is None:
+        return
+    target = copy / home.relative_to(layout.base) if home.is_relative_to(layout.base) else copy
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "node_modules").symlink_to(home / "node_modules", target_is_directory=True)
 
 
 def _announce(entry: Path, name: str, directory: Path) -> None:

@@ -51,8 +51,9 @@ def _refusal(scene: Scene, guard: Installed) -> str | None:
 
     def public(text: str) -> str:
         """Name the guard's own files, not those of its private copy."""
-        own = guard.source if guard.source.is_dir() else guard.source.parent
-        return text.replace(str(guard.entry.parent if guard.source.is_file() else root), str(own))
+        if guard.source.is_file():
+            text = text.replace(str(guard.entry), str(guard.source))
+        return text.replace(root, str(guard.source if guard.source.is_dir() else guard.source.parent))
 
     for entry in scene.timeline.entries:
         if entry.kind == "session.error" and not entry.session:

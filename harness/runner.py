@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import GuardlabError, NotLoadedError, SetupError
 from harness.evidence import collect
+from harness.guards import shares_modules
 from harness.invariants import broken
 from harness.loaded import check_loaded
 from harness.opencode.oneshot import OneShot
@@ -76,7 +77,8 @@ def _program(scenario: Scenario, lab: Lab) -> Iterator[Server | OneShot]:
     if options.via == "run":
         yield OneShot(lab.binary, lab.pool.make_home(), lab.supervisor, dict(options.env))
         return
-    with lab.pool.lend(alone=scenario.isolated, environment=options.env) as server:
+    alone = scenario.isolated or any(shares_modules(use) for use in scenario.guards)
+    with lab.pool.lend(alone=alone, environment=options.env) as server:
         yield server
 
 
