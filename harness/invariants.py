@@ -108,6 +108,11 @@ def _survivor(record: Record) -> Iterator[Broken]:
         yield Broken("survivor", f"a process outlived the run and was killed: {line}")
 
 
+def _thread(record: Record) -> Iterator[Broken]:
+    for trouble in record.facts.get("troubles", ()):
+        yield Broken("thread", f"a thread of the harness failed: {trouble}")
+
+
 def _exit(record: Record) -> Iterator[Broken]:
     for entry in record.of("exit"):
         if not entry.data.get("expected"):
@@ -126,5 +131,6 @@ INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
     "error_log": _error_log,
     "egress": _egress,
     "survivor": _survivor,
+    "thread": _thread,
     "exit": _exit,
 }

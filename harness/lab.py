@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from fakemodel.server import FakeModel
+from fakemodel.server import FakeModel, FakeModelError
 from harness import runner
 from harness.opencode.binary import Binary, resolve, ripgrep
 from harness.opencode.egress import EgressTrap
@@ -57,6 +57,7 @@ class Lab:
         guard that a scenario names.
         """
         self._guard = guard
+        self._known: BaseException | None = None
         self.settings = settings or Settings.from_environment(os.environ)
         self.tag = tag or TAG_PREFIX + secrets.token_hex(6)
         self._binary = binary
@@ -89,6 +90,18 @@ class Lab:
     ) -> None:
         """Stop everything, in reverse order."""
         self._undo.close()
+
+    def take_troubles(self) -> list[str]:
+        """Give what went wrong in threads since the last look, in words; it belongs to the run that has just ended."""
+        control = self.tools.control
+        troubles, control.errors = control.errors, []
+        try:
+            self.tools.model.check()
+        except FakeModelError as error:
+            if error.__cause__ is not self._known:
+                troubles.append(str(error))
+            self._known = error.__cause__
+        return troubles
 
     def play(self, scenario: Scenario | Path | str, *, hold: Callable[[], None] | None = None) -> Run:
         """Play one scenario and judge it. `hold` is called while OpenCode is still up.

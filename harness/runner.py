@@ -54,6 +54,7 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
     except GuardlabError as problem:
         error = problem
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
+    facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
     record = timeline.freeze(sessions, facts)
     return judge(scenario, record, error=error, seconds=time.monotonic() - began)

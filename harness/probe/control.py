@@ -6,6 +6,7 @@ import itertools
 import json
 import secrets
 import socketserver
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -43,13 +44,15 @@ Sink = Callable[[ProbeEntry], None]
 class Control:
     """A loopback listener for probes; one for a worker.
 
-    A probe proves itself by `token`. Entries of an instance go to the sink that was registered for its directory;
-    entries of a directory without a sink are dropped, since they belong to a scenario that is over.
+    Fields: `token` by which a probe proves itself; `errors` what reader threads died of. Entries of an instance go to
+    the sink that was registered for its directory; entries of a directory without a sink are dropped, since they belong
+    to a scenario that is over.
     """
 
     def __init__(self) -> None:
         """Listen at once; threads start with `start`."""
         self.token = secrets.token_hex(16)
+        self.errors: list[str] = []
         self._sinks: dict[str, Sink] = {}
         self._links: list[_Link] = []
         self._homes: dict[str, _Link] = {}
@@ -200,6 +203,10 @@ class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = False
     control: Control
+
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - the base's signature
+        """Keep what a reader's thread died of; the base class would only print it."""
+        self.control.errors.append(f"probe reader: {sys.exception()!r}")
 
 
 class _Handler(socketserver.StreamRequestHandler):
