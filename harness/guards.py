@@ -108,8 +108,9 @@ def _layout(source: Path, use: GuardUse) -> Layout:
     files = reach(entry).files
     if package is None:
         return Layout(_common(files), files, entry)
-    outside = tuple(file for file in files if not file.is_relative_to(package))
-    return Layout(_common((package / "package.json", *outside)), (package, *outside), entry)
+    # Its files once more: they may lie outside of the package, or in a folder of it that is left out.
+    more = tuple(file for file in files if package / "node_modules" not in file.parents)
+    return Layout(_common((package / "package.json", *more)), (package, *more), entry)
 
 
 def _common(files: Sequence[Path]) -> Path:
@@ -147,6 +148,8 @@ def _declared(manifest: Path) -> str | None:
         value = json.loads(manifest.read_text(encoding="utf-8"))
     except ValueError as error:
         raise SetupError(f"{manifest}: not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise SetupError(f"{manifest}: not a JSON object")
     exports = value.get("exports")
     server = exports.get("./server") if isinstance(exports, dict) else None
     if isinstance(server, dict):
@@ -179,9 +182,10 @@ def _link_modules(layout: Layout, copy: Path) -> None:
     home = next((folder for folder in layout.entry.parents if (folder / "node_modules").is_dir()), None)
     if home is None:
         return
-    target = copy / home.relative_to(layout.base) if home.is_relative_to(layout.base) else copy
-    target.mkdir(parents=True, exist_ok=True)
-    (target / "node_modules").symlink_to(home / "node_modules", target_is_directory=True)
+    target = (copy / home.relative_to(layout.base) if home.is_relative_to(layout.base) else copy) / "node_modules"
+    if not target.exists():  # only the package's own folder is copied without them
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(home / "node_modules", target_is_directory=True)
 
 
 def _announce(entry: Path, name: str, directory: Path) -> None:
