@@ -25,11 +25,11 @@ class Exchange:
 
     ``session`` is the script's name for the session, ``reply`` counts from 1 in that script and ``use`` from
     1 in that reply; all three are None where nothing was scripted. ``chunks_sent`` are the wire events
-    handed to the socket: an upper bound of what the client read. ``chunks_scripted`` is None for an endless
-    reply. ``part`` is the position (from 0) and kind of the part that was being sent, ``repeats`` the whole
-    repetitions of its text, ``text_sent`` the characters of text and arguments of all parts. ``stop_lag`` is the
-    time from the client's close to the stop of the stream, ``stalled`` the time that a stall lasted. ``faults``
-    are the kinds of the faults that acted.
+    handed to the socket: an upper bound of what the client read. ``chunks_scripted`` is None while the
+    stream runs, and for an endless reply. ``part`` is the position (from 0) and kind of the part that was being
+    sent, ``repeats`` the whole repetitions of its text, ``text_sent`` the characters of text and arguments of all
+    parts. ``stop_lag`` is the time from the client's close to the stop of the stream, ``stalled`` the time that a
+    stall lasted. ``faults`` are the kinds of the faults that acted.
     """
 
     number: int

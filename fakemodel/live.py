@@ -142,12 +142,12 @@ class LiveExchange:
         for scheduled in self.faults:
             response = scheduled.fault.response(response, self._protocol)
             answer = scheduled.fault.answer(answer)
+        self.answer = answer
         if response.body is not None:
             await self._respond(response)
             return
-        tools = StreamTools(self._meter, middle_piece(self._protocol, answer, reply) if streamed else 0)
+        tools = StreamTools(self._meter, lambda: middle_piece(self._protocol, answer, reply))
         items = self._streamed(reply, answer, tools) if streamed else self._whole(answer)
-        self._scripted = count_chunks(self._protocol, answer, reply) if streamed else 1
         self._status = response.status
         await self.connection.start(response.status, response.headers)
         await self._send(self._dressed(items, reply, tools), reply.pace)
@@ -244,5 +244,8 @@ class LiveExchange:
         if self._ended_by is None:
             self._ended_by = self._cause()
             self._stop_lag = self._closed_at - self.connection.stopped_at
+        if self.reply is not None and self.answer is not None:
+            streamed = self.request.stream
+            self._scripted = count_chunks(self._protocol, self.answer, self.reply) if streamed else 1
         self.connection.close()
         self._stage.end(self)

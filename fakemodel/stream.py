@@ -9,7 +9,7 @@ from fakemodel.prose import TurnCounter, count_pieces, cut, segments
 from fakemodel.script import Call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fakemodel.protocols.base import Answer, PlannedPart, WireProtocol, Writer
     from fakemodel.script import Point, Reply
@@ -191,11 +191,12 @@ def middle_piece(protocol: WireProtocol, answer: Answer, reply: Reply) -> int:
 class Locator:
     """Finds a point in one stream; ask it about every item in order."""
 
-    def __init__(self, at: Point, meter: Meter, middle: int) -> None:
+    def __init__(self, at: Point, meter: Meter, middle: Callable[[], int]) -> None:
         self.at = at
         self.found = False
         self._meter = meter
-        self._middle = middle
+        # To know the middle, the whole answer must be counted, which no other point should wait for.
+        self._middle = middle() if at == "middle" else 0
         self._chunk = 0
         self._piece = 0
 
@@ -206,8 +207,7 @@ class Locator:
         if isinstance(item, bytes):
             self._chunk += 1
             self._piece += self._meter.content
-            middle = self.at == "middle" and self._meter.content and self._piece == self._middle
-            self.found = middle or self.at == self._chunk
+            self.found = self.at == self._chunk or (self._meter.content and self._piece == self._middle)
         elif isinstance(item, Mark):
             self.found = item.at == self.at
         return self.found

@@ -11,7 +11,7 @@ from fakemodel.checking import StrictModel
 from fakemodel.stream import Locator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fakemodel.protocols.base import Answer, WireProtocol, Writer
     from fakemodel.script import Point
@@ -34,10 +34,14 @@ class Response:
 
 @dataclass(slots=True)
 class StreamTools:
-    """What a fault may use while a stream runs; ``points`` collects every point that it looks for."""
+    """What a fault may use while a stream runs.
+
+    ``middle`` returns the number of the piece of content at which the second half begins; ``points`` collects
+    every point that is looked for.
+    """
 
     meter: Meter
-    middle: int
+    middle: Callable[[], int]
     writer: Writer | None = None
     points: list[Locator] = field(default_factory=list)
 

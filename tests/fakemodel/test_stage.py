@@ -156,6 +156,7 @@ def test_a_gate_holds_until_it_is_released(play):
     one = play("- {say: One two three., gate: {name: middle, at: middle}, pace: 0}")
     with one.ask() as client:
         assert said(client.read(events=2)) == "One "
+        one.wait("gate")
         assert one.stage.waiting_gates() == ("middle",)
         assert [exchange.chunks_sent for exchange in one.stage.open_exchanges] == [2]
         one.stage.release("middle")
@@ -175,6 +176,7 @@ def test_gates_stand_at_a_point(play, at, events):
     one = play(f"- {{say: One two three., gate: {{name: here, at: {at}}}, pace: 0}}")
     with one.ask() as client:
         client.read(events=events)
+        one.wait("gate")
         client.socket.settimeout(0.05)
         with pytest.raises(TimeoutError):
             client.socket.recv(1)
