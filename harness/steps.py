@@ -24,6 +24,7 @@ QUIET_FOR_ABSENCE = 1.0
 # still use it. Waiting out the whole deadline for that would make every wrong script slow.
 STALL = 3.0
 CATCH_UP_SECONDS = 10.0
+SILENCE = "silence: something is still being reported"
 
 
 def do(scene: Scene, step: Step, seconds: float) -> None:
@@ -42,14 +43,21 @@ def settle(scene: Scene, seconds: float) -> None:
     It ends early, without an error, at an unscripted request and when nothing is open but a required reply stays
     unused: the invariants tell both. Raises DeadlineError with every open part otherwise.
     """
-    until = time.monotonic() + seconds
+    began = time.monotonic()
+    busy: list[str] = []
+
+    def ready() -> bool:
+        still = _still(scene)
+        busy[:] = _called_busy(scene) if still and not scene.activity.unscripted else ()
+        return still and not busy
+
     while True:
-        scene.timeline.wait(lambda: _still(scene), max(0.0, until - time.monotonic()), lambda: _open_parts(scene))
+        scene.timeline.wait(ready, seconds, lambda: "; ".join(busy) or _open_parts(scene) or SILENCE, since=began)
         before = scene.timeline.last
         if scene.activity.unscripted:
             return
         catch_up(scene)
-        if scene.timeline.last is before and not _busy_sessions(scene):
+        if scene.timeline.last is before:
             scene.timeline.add("user", "settled", "runner")
             return
 
@@ -63,7 +71,10 @@ def catch_up(scene: Scene) -> None:
     scene.tools.control.flush()
     if not scene.alive:
         return
-    seen = [e.data["id"] for e in scene.timeline.entries if e.kind == "hook.event"]
+    entries = scene.timeline.entries
+    # What a process published before it was killed may never come.
+    born = max((e.seq for e in entries if e.kind == "exit"), default=0)
+    seen = [e.data["id"] for e in entries[born:] if e.kind == "hook.event"]
     if seen:
         last = seen[-1]
         scene.timeline.wait(
@@ -73,9 +84,10 @@ def catch_up(scene: Scene) -> None:
         )
 
 
-def _busy_sessions(scene: Scene) -> bool:
-    """Ask OpenCode itself, once: the probe saw every session become idle, and this must agree."""
-    return scene.alive and bool(scene.driver.status())
+def _called_busy(scene: Scene) -> list[str]:
+    """Ask OpenCode itself: the probe saw every session become idle, and this must agree."""
+    states = scene.driver.status() if scene.alive else {}
+    return [f"OpenCode says that session {session} is {state.get('type')}" for session, state in states.items()]
 
 
 def _still(scene: Scene) -> bool:
@@ -103,7 +115,7 @@ def _open_parts(scene: Scene) -> str:
         f"reply {u.reply} of session {u.session} is unused ({u.used} of {u.wanted})" for u in scene.stage.unused()
     ]
     gates = [f"gate {name} is closed" for name in scene.stage.waiting_gates()]
-    return "; ".join([*scene.pending(), *gates, *unused]) or "silence: something is still being reported"
+    return "; ".join([*scene.pending(), *gates, *unused])
 
 
 # -- the steps
@@ -152,7 +164,7 @@ def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -
         scene.pending()
         return scene.activity.unscripted or ready()
 
-    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {_open_parts(scene)})")
+    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {_open_parts(scene) or 'nothing'})")
 
 
 def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
@@ -238,7 +250,7 @@ def _run(scene: Scene, step: Step, seconds: float) -> None:
     scene.timeline.wait(
         lambda: not child.alive and not scene.stage.open_exchanges,
         seconds,
-        lambda: f"opencode run to end; {_open_parts(scene)}; it printed:\n{child.tail()}",
+        lambda: f"opencode run to end (open: {_open_parts(scene) or 'nothing'}); it printed:\n{child.tail()}",
     )
     offset = time.monotonic() - time.time()
     said = program.said(child)

@@ -150,12 +150,15 @@ class Timeline:
             if self._failure:
                 raise self._failure
 
-    def wait(self, ready: Callable[[], bool], seconds: float, pending: Callable[[], str]) -> None:
+    def wait(
+        self, ready: Callable[[], bool], seconds: float, pending: Callable[[], str], *, since: float | None = None
+    ) -> None:
         """Return once `ready()` holds; it is asked again after every entry and at least every 50 ms.
 
+        The seconds begin at `since` on the run's clock, now by default.
         Raises DeadlineError after `seconds` with `pending()`, or what `fail` brought.
         """
-        deadline = time.monotonic() + seconds
+        deadline = (time.monotonic() if since is None else since) + seconds
         while True:
             self.check()
             if ready():
