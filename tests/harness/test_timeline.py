@@ -124,6 +124,11 @@ def test_a_deadline_says_what_was_pending_then(timeline):
     assert len(asked) >= 2, "it looked once more when the time was up"
 
 
+def test_the_seconds_of_a_wait_may_have_begun_before(timeline):
+    with pytest.raises(DeadlineError, match=r"^after 60 s still waiting for: nothing$"):
+        timeline.wait(lambda: False, 60, nothing, since=time.monotonic() - 60)
+
+
 def test_a_reporters_error_comes_home(timeline):
     timeline.check()
     timeline.fail(CrashError("the stream broke"))

@@ -1,0 +1,145 @@
+"""Stand-ins for what a scene is made of; the scene, its timeline and its activity are the real ones."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+from harness.opencode.server import Server
+from harness.scenario.loader import loads
+from harness.scene import Scene
+from harness.timeline import Timeline
+
+HEAD = "format: 1\ntitle: A stand-in\nscript: {main: [{say: One., gate: middle}], work: [{say: Two.}]}\n"
+
+
+class Machine(Server):
+    """A server that is up or down as the test says; `log` is what was asked of everything, in order."""
+
+    def __init__(self, log):
+        self.log = log
+        self.up = True
+        self.binary = SimpleNamespace(version="1.18.33")
+        self.drivers = 0
+
+    @property
+    def alive(self):
+        return self.up
+
+    @property
+    def child(self):
+        return SimpleNamespace(returncode=-11, tail=lambda: "boom")
+
+    @property
+    def events(self):
+        return SimpleNamespace(watch=lambda _folder, sink: self.log.append(f"watch {bool(sink)}"))
+
+    def driver(self, _directory):
+        self.drivers += 1
+        return Driver(self.log)
+
+    def kill(self):
+        self.log.append("kill")
+        self.up = False
+
+    def start(self):
+        self.log.append("start")
+        self.up = True
+
+
+class Driver:
+    """`answers` are what OpenCode says of its sessions, one after the other; then every session is idle."""
+
+    def __init__(self, log):
+        self.log = log
+        self.answers = []
+        self.made = 0
+
+    def status(self):
+        self.log.append("status")
+        return self.answers.pop(0) if self.answers else {}
+
+    def create_session(self, title):
+        self.made += 1
+        self.log.append(f"create {title}")
+        return f"ses_{self.made}"
+
+    def __getattr__(self, name):
+        return lambda *given: self.log.append(" ".join(map(str, (name, *given))))
+
+
+class Stage:
+    """`left` are the unused replies, `gates` those at which a stream waits, `open_exchanges` what has not ended."""
+
+    def __init__(self, log):
+        self.log = log
+        self.left = []
+        self.gates = []
+        self.open_exchanges = ()
+
+    def unused(self):
+        return tuple(self.left)
+
+    def waiting_gates(self):
+        return tuple(self.gates)
+
+    def __getattr__(self, name):
+        return lambda *given: self.log.append(" ".join(map(str, (name, *given))))
+
+
+class Control:
+    """`late` is called once by the next flush: what a probe had still to say."""
+
+    def __init__(self, log):
+        self.log = log
+        self.late = None
+
+    def flush(self):
+        self.log.append("flush")
+        late, self.late = self.late, None
+        if late:
+            late()
+
+    def release(self, _directory, gate):
+        self.log.append(f"release api {gate}")
+
+
+def unused(session="main", reply=1, used=0, wanted=1):
+    return SimpleNamespace(session=session, reply=reply, used=used, wanted=wanted)
+
+
+def a_scene(folder, text="steps: [{prompt: Go.}]", program=None):
+    """Set a scene for a scenario whose steps, expect and so on are `text`; `scene.asked` is the log of everything."""
+    log = []
+    scenario = loads(HEAD + text, folder / "x.scenario.yaml")
+    tools = SimpleNamespace(model=None, control=Control(log))
+    workspace = SimpleNamespace(root=folder / "workspace")
+    scene = Scene(scenario, folder, program or Machine(log), workspace, None, (), tools, Timeline())
+    scene.stage, scene.driver, scene.asked = Stage(log), Driver(log), log
+    return scene
+
+
+def later(*actions):
+    """Give a callable that does the next of these at each call, in the thread that waits: no sleeping, no races."""
+    left = list(actions)
+
+    def act(*_given):
+        if left:
+            left.pop(0)()
+
+    return act
+
+
+def on_wait(scene, *actions):
+    """Do one action each time a wait looks again."""
+    act, look = later(*actions), scene.stage.unused
+
+    def unused_now():
+        act()
+        return look()
+
+    scene.stage.unused = unused_now
+
+
+def threads():
+    return {thread.name for thread in threading.enumerate()}
