@@ -13,18 +13,20 @@ import pytest
 from fakemodel.loading import SourceError
 from harness.ending import properties
 from harness.errors import GuardlabError
+from harness.interrupt import shield
 from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
 from harness.plugin import RUN
 from harness.process.supervisor import sweep_tag_prefix
 from harness.report.artifacts import keep
-from harness.report.failure import render
+from harness.report.failure import Failure, render
 from harness.scenario.loader import load
 from harness.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from harness.report.run import Run
     from harness.scenario.model import Scenario
 
 __all__ = ["ScenarioFile", "ScenarioItem", "describe_binary"]
@@ -69,11 +71,10 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play it; raise its report when it does not pass."""
-        run = lab_of(self.config).play(self.scenario)
         shown = _shown(self.path, self.config)
-        settings = lab_of(self.config).settings
-        kept = keep(run, settings, shown)
-        failures = run.failures(artifacts=kept, reproduce=f"pytest {shown} --keep-runs=always")
+        lab = lab_of(self.config)
+        run = lab.play(self.scenario)
+        failures = _kept_failures(run, lab.settings, shown)
         self.user_properties += properties(run, shown, failures)
         if failures:
             raise ScenarioFailed(render(failures))
@@ -89,6 +90,16 @@ class ScenarioItem(pytest.Item):
         return self.path, 0, f"{self.scenario.name}: {self.scenario.head.title}"
 
 
+def _kept_failures(run: Run, settings: Settings, shown: str) -> list[Failure]:
+    """Keep the run's files and list what went wrong; that the disk takes no more must not cost the report."""
+    again = f"pytest {shown} --keep-runs=always"
+    try:
+        return run.failures(artifacts=keep(run, settings, shown), reproduce=again)
+    except OSError as error:
+        lost = f"the files of this run could not be kept in {settings.runs_dir}: {error.strerror or error}"
+        return [*run.failures(reproduce=again), Failure("setup", file=shown, span=None, key="setup", problem=lost)]
+
+
 def lab_of(config: pytest.Config) -> Lab:
     """Give this worker's lab; it is started when the first scenario runs and stopped with the session."""
     if LAB not in config.stash:
@@ -101,6 +112,7 @@ def lab_of(config: pytest.Config) -> Lab:
             guard=(config.invocation_params.dir / guard) if guard else None,
         )
         lab.__enter__()
+        shield(config)
         config.stash[LAB] = lab
         config.add_cleanup(lambda: lab.__exit__(None, None, None))
     return config.stash[LAB]

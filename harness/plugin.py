@@ -53,8 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker which run it belongs to."""
+    """Tell an xdist worker which run it belongs to, and let no second Ctrl-C break off the sweep after the workers."""
     node.workerinput[WORKER_KEY] = node.config.stash[RUN]
+    if _has_scenarios(node.config):
+        from harness.interrupt import shield  # noqa: PLC0415 - loaded only where there are scenarios
+
+        shield(node.config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
@@ -68,7 +72,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which OpenCode is used and why, where a path that was asked for holds scenarios."""
-    if config.option.collectonly or not any(_holds_scenarios(config, str(arg)) for arg in config.args):
+    if config.option.collectonly or not _has_scenarios(config):
         return None
     from harness.collect import describe_binary  # noqa: PLC0415 - loaded only where there are scenarios
 
@@ -95,9 +99,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.get_terminal_writer().line(f"guardlab: a process outlived its worker and was killed: {survivor}")
 
 
-def _holds_scenarios(config: pytest.Config, arg: str) -> bool:
-    """Look two levels deep: enough for a folder of scenarios, cheap in a project that has none."""
-    path = config.invocation_params.dir / arg.split("::", maxsplit=1)[0]
+def _has_scenarios(config: pytest.Config) -> bool:
+    """Look where pytest was told to, two levels deep: enough for a folder of scenarios, cheap where there are none."""
+    return any(_holds_scenarios(config.invocation_params.dir / str(arg).split("::")[0]) for arg in config.args)
+
+
+def _holds_scenarios(path: Path) -> bool:
     if path.is_file():
         return path.name.endswith(SUFFIX)
     return any(chain.from_iterable(path.glob(f"{depth}*{SUFFIX}") for depth in ("", "*/", "*/*/")))
