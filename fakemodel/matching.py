@@ -141,10 +141,11 @@ class SessionProgress:
         return self._choice
 
     def _is_retry(self, request: Request) -> bool:
-        """Say whether the client asks the same again: after a fault, or when it left before the first chunk."""
+        """Say whether the client asks the same again: it says so, or had a fault, or left before the first chunk."""
         if self.past is None or self._body != request.body:
             return False
-        return self.past.faulted or (self.past.fate == "client" and not self.past.chunks_sent)
+        says_so = request.headers.get("x-stainless-retry-count", "0") != "0"
+        return says_so or self.past.faulted or (self.past.fate == "client" and not self.past.chunks_sent)
 
     def _next(self, situation: Situation) -> Progress | Miss:
         reason = None

@@ -111,6 +111,13 @@ def test_a_retry_does_not_shift_the_script(past, retried):
     assert found.attempt == (2 if retried else 1)
 
 
+def test_an_official_client_says_that_it_tries_again():
+    state = session("[{say: a}, {say: b}]")
+    assert choose(state, request()) == (1, 1)
+    assert choose(state, request(headers={"x-stainless-retry-count": "1"})) == (1, 1)
+    assert choose(state, request(headers={"x-stainless-retry-count": "0"})) == (2, 1)
+
+
 def test_another_body_is_no_retry():
     state = session("[{say: a}, {say: b}]")
     assert choose(state, request(), Past("fault", faulted=True)) == (1, 1)
