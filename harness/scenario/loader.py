@@ -5,18 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pydantic import ValidationError
-
-from fakemodel.loading import Document, Problem, SourceError, check, load_file, load_text, parse_script, suggest
+from fakemodel.loading import (
+    Document,
+    Problem,
+    SourceError,
+    check,
+    described,
+    load_file,
+    load_text,
+    parse_script,
+)
 from harness.expectations import REGISTRY
-from harness.invariants import INVARIANTS
+from harness.scenario.consistency import meant, out_of_reach, unknown_gates, unknown_invariants, unknown_sessions
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
-from harness.scenario.steps import STEPS
+from harness.scenario.steps import STEPS, WaitFor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from fakemodel.script import Script
+    from fakemodel.loading import Span
     from harness.expectations.base import Expectation
 
 __all__ = ["GUARDS", "SUFFIX", "load", "loads"]
@@ -26,6 +33,9 @@ Place: TypeAlias = tuple[str | int, ...]
 
 GUARDS = {"infinity": "[ANTI-LOOP]", "doom-loop": "[DOOM-LOOP]", "anti-loop": "[DETECTOR "}
 """Our own guards and the text by which each speaks to the model (DESIGN.md, Words)."""
+
+IN_A_SESSION = ("prompt", "send", "abort")
+"""The steps that name the session that they are about."""
 
 
 def load(path: Path, *, shown_as: str | None = None) -> Scenario:
@@ -48,15 +58,15 @@ def _scenario(path: Path, document: Document) -> Scenario:
     steps = tuple(reader.steps(reader.items("steps")))
     checks = tuple(reader.checks(reader.items("expect")))
     if script is not None:
-        reader.check_sessions(script, steps, checks)
+        reader.problems += unknown_sessions(document, script, steps, checks)
     if head is not None:
-        reader.check_allow(head.allow)
+        reader.problems += unknown_invariants(document, head.allow)
     if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
     scenario = Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
-    reader.check_program(scenario)
-    if reader.problems:
-        raise document.error(*reader.problems)
+    problems = [*unknown_gates(scenario), *out_of_reach(scenario)]
+    if problems:
+        raise document.error(*problems)
     return scenario
 
 
@@ -92,7 +102,7 @@ class _Reader:
         value = self.document.value.get(key)
         return value if isinstance(value, list) else []
 
-    def problem(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> None:
+    def problem(self, place: Place, message: str, hint: str, *, key: bool = False) -> None:
         spans = self.document.key_spans if key else self.document.spans
         self.problems.append(Problem(message, spans[place], hint))
 
@@ -101,10 +111,16 @@ class _Reader:
     def guards(self, value: Any) -> tuple[GuardUse, ...]:
         if value is None or value == "none":
             return ()
-        many = value if isinstance(value, list) else [value]
-        places: list[Place] = [("guard", i) for i in range(len(many))] if isinstance(value, list) else [("guard",)]
-        found = [self.guard(one, place) for one, place in zip(many, places, strict=True)]
-        return tuple(guard for guard in found if guard)
+        places: list[Place] = [("guard", i) for i in range(len(value))] if isinstance(value, list) else [("guard",)]
+        found: dict[str, GuardUse] = {}
+        for place in places:
+            guard = self.guard(self.document.at(place), place)
+            if guard and guard.name in found:
+                # The proof that a guard is loaded goes by its name.
+                self.problem(place, f"two guards are called '{guard.name}'", "name one: {path: ..., name: ...}")
+            elif guard:
+                found[guard.name] = guard
+        return tuple(found.values())
 
     def guard(self, value: Any, place: Place) -> GuardUse | None:
         if isinstance(value, str):
@@ -116,10 +132,11 @@ class _Reader:
             )
         if isinstance(value, dict) and len(value) == 1:
             ((name, options),) = value.items()
-            if options is not None and not isinstance(options, dict):
-                self.problem((*place, name), f"the options of guard {name} are a mapping, got {options!r}")
-                return None
-            return self.known_guard(name, options, place)
+            if name not in GUARDS or options is None or isinstance(options, dict):
+                return self.known_guard(name, options, place)
+            message = f"the options of guard {name} are a mapping, got {described(options)}"
+            self.problem((*place, name), message, f"write {{{name}: {{option: value}}}}")
+            return None
         self.problem(
             place, "a guard is a name, {name: {options}}, {path: ...} or none", "write, for example, guard: infinity"
         )
@@ -128,36 +145,35 @@ class _Reader:
     def known_guard(self, name: str, options: dict[str, Any] | None, place: Place) -> GuardUse | None:
         if name in GUARDS:
             return GuardUse(name, options, None, GUARDS[name])
-        self.problem(
-            place,
-            f"no guard is called '{name}'; known are {', '.join(GUARDS)}",
-            _meant(name, (*GUARDS, "none", "path")),
-        )
+        hint = "'none' stands alone: guard: none" if name == "none" else meant(name, (*GUARDS, "none", "path"))
+        self.named(place, name, f"no guard is called '{name}'", hint)
         return None
 
     # -- steps and expectations
 
     def steps(self, values: list[Any]) -> Iterator[Step]:
         for index, value in enumerate(values):
-            place: Place = ("steps", index)
-            step = self.step({value: None} if isinstance(value, str) else value, place, index)
+            step = self.step(value, ("steps", index), index)
             if step:
                 yield step
 
     def step(self, value: Any, place: Place, index: int) -> Step | None:
-        kinds = [key for key in value if key in STEPS] if isinstance(value, dict) else []
+        mapping = {value: None} if isinstance(value, str) else value if isinstance(value, dict) else {}
+        kinds = [key for key in mapping if key in STEPS]
         if len(kinds) != 1:
             self.wrong_kind(value, place, "step", tuple(STEPS))
             return None
         kind = kinds[0]
-        session = value.get("session", MAIN)
-        extra = [key for key in value if key not in (kind, "session")]
-        for key in extra:
-            self.problem((*place, key), f"a {kind} step does not know '{key}'", _meant(key, ("session",)), key=True)
+        beside = ("session",) if kind in IN_A_SESSION else ()
+        for key in mapping.keys() - {kind, *beside}:
+            hint = meant(key, beside) if beside else "remove it"
+            self.problem((*place, key), f"a {kind} step does not know '{key}'", hint, key=True)
+        session = mapping.get("session", MAIN)
         if not isinstance(session, str):
-            self.problem((*place, "session"), "a session is named by text")
+            at = (*place, "session")
+            self.problem(at, f"a session is named by text, got {described(session)}", f'quote it: "{session}"')
             return None
-        read = self.collect(lambda: STEPS[kind].read(self.expectation, self.document, (*place, kind), value[kind]))
+        read = self.collect(lambda: STEPS[kind].read(self.awaited, self.document, (*place, kind), mapping[kind]))
         spans = self.document.key_spans
         return Step(kind, index, spans.get((*place, kind)) or self.document.spans[place], session, read)
 
@@ -172,78 +188,54 @@ class _Reader:
             if expectation:
                 yield Check(index, self.document.key_spans[*place, kind], expectation)
 
+    def awaited(self, kind: str, place: Place) -> Expectation:
+        """Read the expectation that `wait_for` waits for; what it knows besides has been read by then."""
+        if kind in REGISTRY:
+            return self.expectation(kind, place)
+        hint = meant(kind, (*WaitFor.model_fields.keys() - {"expectation"}, *REGISTRY))
+        raise self.document.error(Problem(f"wait_for does not know '{kind}'", self.document.key_spans[place], hint))
+
     def expectation(self, kind: str, place: Place) -> Expectation:
         """Read `kind: value` where value is a mapping of fields or the one that the kind's shorthand names."""
         model = REGISTRY.get(kind)
         if model is None:
-            hint = _meant(kind, REGISTRY)
+            hint = meant(kind, REGISTRY)
             raise self.document.error(
                 Problem(f"no expectation is called '{kind}'", self.document.key_spans[place], hint)
             )
-        value = self.document.at(place)
-        if isinstance(value, dict) or model.shorthand is None:
+        if isinstance(self.document.at(place), dict) or model.shorthand is None:
             return check(self.document, place, model)
-        try:
-            return model.model_validate({model.shorthand: value})
-        except ValidationError as error:
-            text = error.errors()[0]["msg"].removeprefix("Value error, ")
-            raise self.document.error(Problem(f"{kind}: {text}", self.document.spans[place])) from None
+        return check(_spelled_out(self.document, place, model.shorthand), (), model)
 
     def wrong_kind(self, value: Any, place: Place, what: str, known: tuple[str, ...]) -> None:
+        """Say what is wrong with an entry that is not exactly one known thing."""
         article = "an" if what[0] in "aeiou" else "a"
-        words = list(value) if isinstance(value, dict) else [value]
-        word = next((word for word in words if word not in known), words[0] if words else "")
-        if isinstance(value, dict) and word in known:
-            self.problem(
-                place, f"{article} {what} has one of the keys {', '.join(known)}; got {', '.join(map(str, words))}"
-            )
-            return
-        at = (*place, word) if isinstance(value, dict) and value else place
-        self.problem(at, f"no {what} is called '{word}'", _meant(str(word), known), key=at != place)
+        words = [value] if isinstance(value, str) else list(value) if isinstance(value, dict) else []
+        strange = [word for word in words if word not in (*known, "session")] or words
+        if not words:
+            found = "an empty mapping" if value == {} else described(value)
+            self.problem(place, f"wanted {article} {what}, got {found}", f"known are: {', '.join(sorted(known))}")
+        elif strange[0] not in known:
+            self.named(place, strange[0], f"no {what} is called '{strange[0]}'", meant(strange[0], known))
+        elif len(words) > 1:
+            got = " and ".join(words)
+            self.problem(place, f"{article} {what} is one thing, got {got}", "make an entry of the list for each")
+        else:
+            self.problem(place, f"{words[0]} holds a value", f"write it as '{words[0]}: ...'")
 
-    # -- what only the whole file shows
-
-    def check_sessions(self, script: Script, steps: tuple[Step, ...], checks: tuple[Check, ...]) -> None:
-        """Refuse a session that nobody scripts: it would only be seen as an unscripted request."""
-        known = {MAIN, *script.sessions, *(str(step.value) for step in steps if step.kind == "new_session")}
-        for step in steps:
-            if step.session not in known:
-                self.problem(
-                    ("steps", step.index, "session"),
-                    f"no session is called '{step.session}'",
-                    _meant(step.session, known),
-                )
-        for one in checks:
-            for name in sorted(one.expectation.sessions() - known):
-                place = ("expect", one.index, one.expectation.kind, "session")
-                at = place if place in self.document.spans else place[:-1]
-                self.problem(at, f"no session is called '{name}'", _meant(name, known))
-
-    def check_program(self, scenario: Scenario) -> None:
-        """Refuse gates that nothing holds at, and steps that `opencode run` has no way to do."""
-        gates = scenario.model_gates | scenario.api_gates
-        if scenario.head.opencode.via == "run" and scenario.head.opencode.api:
-            # Seen: there a plugin's client calls OpenCode inside the process, and nothing passes through fetch.
-            hint = "use serve (leave 'via' out), where every call can be spoiled"
-            self.problem(
-                ("opencode", "api"), "opencode run shows no API call of a guard, so none can be spoiled", hint, key=True
-            )
-        for step in scenario.steps:
-            place: Place = ("steps", step.index, step.kind)
-            gate = step.value if step.kind == "release" else step.kind == "wait_for" and step.value.gate
-            if gate and gate not in gates:
-                self.problem(place, f"nothing holds at a gate called '{gate}'", _meant(gate, gates))
-            if scenario.head.opencode.via == "run" and step.kind != "prompt":
-                at = place if place in self.document.key_spans else place[:-1]
-                self.problem(at, f"opencode run knows no {step.kind}; it runs prompts only", key=at == place)
-
-    def check_allow(self, allow: tuple[str, ...]) -> None:
-        for index, name in enumerate(allow):
-            if name not in INVARIANTS:
-                self.problem(("allow", index), f"no invariant is called '{name}'", _meant(name, INVARIANTS))
+    def named(self, place: Place, word: str, message: str, hint: str) -> None:
+        """Add a problem with a word that is the value at `place` or a key in it."""
+        at = (*place, word)
+        inside = at in self.document.key_spans
+        self.problem(at if inside else place, message, hint, key=inside)
 
 
-def _meant(word: str, known: Any) -> str:
-    """Give the hint for an unknown word: the one that was meant, else all of them."""
-    near = suggest(word, known)
-    return f"did you mean '{near}'?" if near else f"known are: {', '.join(sorted(map(str, known)))}"
+def _spelled_out(document: Document, place: Place, field: str) -> Document:
+    """Give a bare value as a document of its own, in which it stands under the field that it is short for."""
+    depth = len(place)
+
+    def moved(spans: Mapping[Place, Span]) -> dict[Place, Span]:
+        return {(field, *path[depth:]): span for path, span in spans.items() if path[:depth] == place}
+
+    spans = {(): document.spans[place], **moved(document.spans)}
+    return Document(document.file, document.text, {field: document.at(place)}, spans, moved(document.key_spans))
