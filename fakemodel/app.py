@@ -25,6 +25,7 @@ class App:
 
     def __init__(self) -> None:
         self.stages: dict[str, Stage] = {}
+        self._closed: set[str] = set()
         self.errors: list[BaseException] = []
         self._protocols = protocols()
 
@@ -39,14 +40,20 @@ class App:
         finally:
             connection.close()
 
+    def forget_closed(self) -> None:
+        """Keep no more than the tokens of closed stages; their journals can be large."""
+        for token in [token for token, stage in self.stages.items() if stage.closed]:
+            self._closed.add(token)
+            del self.stages[token]
+
     async def _answer(self, scope: Mapping[str, Any], connection: Connection) -> None:
         body = await connection.body()
         token, _, tail = scope["path"].lstrip("/").partition("/")
         stage = self.stages.get(token)
-        if stage is None:
-            await _plain(connection, 404, "fakemodel: no stage has this token")
-        elif stage.closed:
+        if token in self._closed or (stage is not None and stage.closed):
             await _plain(connection, 410, "fakemodel: this stage is closed")
+        elif stage is None:
+            await _plain(connection, 404, "fakemodel: no stage has this token")
         elif scope["method"] == "GET" and tail.endswith("/models"):
             await _json(connection, 200, self._models(f"/{tail}"))
         else:

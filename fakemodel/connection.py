@@ -84,6 +84,11 @@ class Connection:
             self.stopped_at = (self._wire.left_at if why == "gone" else None) or time.monotonic()
             self._wake.set()
 
+    def notice(self) -> None:
+        """Notice a leave that the watcher has not come to yet."""
+        if self._wire.left_at is not None:
+            self.stop("gone")
+
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
         """Send the status line and the headers."""
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]

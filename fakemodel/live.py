@@ -41,6 +41,9 @@ __all__ = ["LiveExchange"]
 _STREAM_HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 _JSON_HEADERS = {"content-type": "application/json"}
 
+_SHORTEST_PAUSE = 0.001
+"""Seconds; uvloop's timers count in milliseconds, so shorter pauses are saved up."""
+
 
 class LiveExchange:
     """The mutable side of an Exchange; only the server's thread writes to it.
@@ -87,6 +90,7 @@ class LiveExchange:
         return bool(self.faults) or self.refusal is not None
 
     def _cause(self) -> EndedBy | None:
+        self.connection.notice()
         if self.connection.stopped == "gone":
             return "killed" if self._stage.killed else "client"
         return self.connection.stopped
@@ -178,6 +182,7 @@ class LiveExchange:
         """Send the items in time; the loop runs on every chunk, so that a leaving client is seen at once."""
         connection, meter = self.connection, self._meter
         put, flow = connection.put, connection.flow
+        debt = 0.0
         for item in items:
             if item.__class__ is bytes:
                 if flow.write_paused:
@@ -187,8 +192,11 @@ class LiveExchange:
                 self.chunks_sent += 1
                 if self.chunks_sent == 1:
                     self._note_first()
-                if pace and meter.content:
-                    await connection.pause(pace)
+                if meter.content:
+                    debt += pace
+                if debt >= _SHORTEST_PAUSE:
+                    await connection.pause(debt)
+                    debt = 0.0
                 else:
                     await others()
             else:
@@ -241,7 +249,7 @@ class LiveExchange:
 
     def _close(self) -> None:
         self._closed_at = time.monotonic()
-        if self._ended_by is None:
+        if self._ended_by is None and self.connection.stopped is not None:
             self._ended_by = self._cause()
             self._stop_lag = self._closed_at - self.connection.stopped_at
         if self.reply is not None and self.answer is not None:

@@ -129,9 +129,9 @@ class FakeModel:
         self._server = _Server(config)
         self._thread = threading.Thread(target=self._serve, name="fakemodel", daemon=True)
         self._thread.start()
-        while not self._server.up.wait(0.05):
-            if not self._thread.is_alive():
-                raise FakeModelError("the fake model did not start") from self._failure
+        if not self._server.up.wait(_DEADLINE):
+            raise FakeModelError(f"the fake model did not start within {_DEADLINE:g} s") from self._failure
+        self.check()
 
     def _serve(self) -> None:
         assert self._server is not None  # noqa: S101 - start() made it
@@ -140,6 +140,7 @@ class FakeModel:
             self._server.run(sockets=[self._socket])
         except BaseException as error:  # noqa: BLE001 - it is raised again where stop() or check() is called
             self._failure = error
+            self._server.up.set()
 
     @property
     def address(self) -> str:
@@ -157,6 +158,7 @@ class FakeModel:
         self.check()
         if self._server is None:
             raise FakeModelError("the fake model is not running; call start() first")
+        self._app.forget_closed()
         stage = Stage(script, self.address, self._server.loop, listener, markers)
         self._app.stages[stage.token] = stage
         return stage
@@ -172,7 +174,7 @@ class FakeModel:
         if self._server is None or self._thread is None:
             return
         try:
-            for stage in self._app.stages.values():
+            for stage in self._app.stages.values() if self._failure is None else ():
                 stage.close()
         finally:
             self._server.leave()

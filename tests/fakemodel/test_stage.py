@@ -216,6 +216,8 @@ def test_a_closed_stage_ends_its_streams_and_counts_no_more(play):
         assert client.ended == "fin"
     assert one.stage.journal.exchanges[0].ended_by == "shutdown"
     assert httpx.post(one.url, json=chat()).status_code == 410
+    play("[{say: a}]")
+    assert httpx.post(one.url, json=chat()).status_code == 410
     assert one.stage.journal.received == 1
 
 
@@ -272,6 +274,13 @@ def test_paced_chunks_take_their_time(play):
     one.answer()
     record = one.last()
     assert record.closed_at - record.first_at >= 0.12
+
+
+def test_a_pace_below_a_millisecond_is_kept_on_the_whole(play):
+    one = play(f"- {{say: {'a ' * 500}, pace: 2000 tokens/s}}")
+    one.answer()
+    record = one.last()
+    assert record.closed_at - record.first_at >= 0.24
 
 
 def test_the_first_chunk_can_be_late(play):
