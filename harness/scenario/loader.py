@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,6 +34,9 @@ Place: TypeAlias = tuple[str | int, ...]
 
 GUARDS = {"infinity": "[ANTI-LOOP]", "doom-loop": "[DOOM-LOOP]", "anti-loop": "[DETECTOR "}
 """Our own guards and the text by which each speaks to the model (DESIGN.md, Words)."""
+
+PAGE = "scenarios/README.md shows what may stand here"
+"""The hint of a mistake whose finder has no better one."""
 
 IN_A_SESSION = ("prompt", "send", "abort")
 """The steps that name the session that they are about."""
@@ -94,7 +98,7 @@ class _Reader:
         try:
             return read()
         except SourceError as error:
-            self.problems.extend(error.problems)
+            self.problems += [problem if problem.hint else replace(problem, hint=PAGE) for problem in error.problems]
             return None
 
     def items(self, key: str) -> list[Any]:
