@@ -21,7 +21,7 @@ from harness.probe.control import Control
 from harness.process.supervisor import Supervisor
 from harness.scenario.loader import load
 from harness.scenario.model import Scenario
-from harness.scene import Tools
+from harness.scene import Scene, Tools
 from harness.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Lab:
             self._known = error.__cause__
         return troubles
 
-    def play(self, scenario: Scenario | Path | str, *, hold: Callable[[], None] | None = None) -> Run:
-        """Play one scenario and judge it. `hold` is called while OpenCode is still up.
+    def play(self, scenario: Scenario | Path | str, *, hold: Callable[[Scene], None] | None = None) -> Run:
+        """Play one scenario and judge it. `hold` gets the live scene when the steps are over, however they ended.
 
         Raises SourceError for a file that is no scenario; everything else that goes wrong is in the run.
         """

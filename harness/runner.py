@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import GuardlabError, NotLoadedError, SetupError
+from harness.errors import CrashError, DeadlineError, GuardlabError, NotLoadedError, SetupError
 from harness.evidence import collect
 from harness.guards import shares_modules
 from harness.invariants import broken
@@ -28,15 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["judge", "play"]
 
 LEAVE_SECONDS = 2.0
+ERRORS = {kind.kind: kind for kind in (SetupError, NotLoadedError, DeadlineError, CrashError)}
 
 
-def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | None = None) -> Run:
-    """Play one scenario in `folder` and judge what was seen."""
+def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[Scene], None] | None = None) -> Run:
+    """Play one scenario in `folder` and judge what was seen; `hold` is called before OpenCode is left."""
     began = time.monotonic()
     timeline = Timeline()
     facts: dict[str, Any] = {"version": lab.binary.version, "allow": list(scenario.head.allow)}
     sessions: dict[str, str] = {}
-    error: GuardlabError | None = None
+    held: Record | None = None
     attempts = len(lab.egress.attempts)
     try:
         with (
@@ -46,25 +48,28 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[], None] | 
             sessions = scene.sessions
             try:
                 _perform(scene, lab)
-                if hold:
-                    hold()
             finally:
                 facts |= collect(scene)
+                if hold:
+                    held = timeline.freeze(sessions, facts)  # what happens while it is held is no part of the run
+                    hold(scene)
                 _leave(scene, lab)
-    except GuardlabError as problem:
-        error = problem
+    except GuardlabError as error:
+        facts["error"] = {"kind": error.kind, "message": error.message, "hint": error.hint}
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
     facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
-    record = timeline.freeze(sessions, facts)
-    return judge(scenario, record, error=error, seconds=time.monotonic() - began)
+    record = replace(held, facts=facts) if held else timeline.freeze(sessions, facts)
+    return judge(scenario, record, seconds=time.monotonic() - began)
 
 
-def judge(scenario: Scenario, record: Record, *, error: GuardlabError | None = None, seconds: float = 0.0) -> Run:
-    """Judge a record, live or saved: the run's own error, the invariants, then what the scenario expects.
+def judge(scenario: Scenario, record: Record, *, seconds: float = 0.0) -> Run:
+    """Judge a record, live or saved: the error that ended the run, the invariants, then what the scenario expects.
 
     A run that could not begin, or whose guard is not at work, proves nothing: its expectations are not judged.
     """
+    told = record.facts.get("error")
+    error = ERRORS[told["kind"]](told["message"], told["hint"]) if told else None
     if isinstance(error, NotLoadedError | SetupError):
         return Run(scenario, record, error, (), (), seconds)
     verdicts = tuple((check, check.expectation.judge(record)) for check in scenario.checks)
