@@ -157,7 +157,7 @@ class _Link:
         number = next(self.numbers)
         self.pings[number] = (time.monotonic(), answered)
         self.order({**order, "id": number})
-        if not (answered.wait(seconds) or self.gone):
+        if not (self.gone or answered.wait(seconds) or self.gone):
             raise DeadlineError(
                 f"OpenCode's process has not answered the probe's {order['order']} for {seconds:g} s; "
                 f"its event loop is blocked"
@@ -194,7 +194,7 @@ class _Link:
 
     def close(self) -> None:
         self.gone = True
-        for _, answered in self.pings.values():
+        for _, answered in list(self.pings.values()):  # others may be asking
             answered.set()
         self.handler.hang_up()
 
@@ -212,8 +212,7 @@ class _Server(socketserver.ThreadingTCPServer):
 class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         control = cast("_Server", self.server).control
-        hello = self._line()
-        if not hello or hello.get("data", {}).get("token") != control.token:
+        if self._token() != control.token:
             return
         link = _Link(control, self)
         control._join(link)  # noqa: SLF001 - the two halves of one room
@@ -224,6 +223,14 @@ class _Handler(socketserver.StreamRequestHandler):
         finally:
             link.close()
             control._leave(link)  # noqa: SLF001 - the two halves of one room
+
+    def _token(self) -> str | None:
+        """Read the first line; None when whoever has connected is no probe."""
+        try:
+            hello = self._line()
+            return str(hello["data"]["token"]) if hello else None
+        except (ValueError, KeyError, TypeError):
+            return None
 
     def _line(self) -> dict[str, Any] | None:
         try:
