@@ -10,7 +10,9 @@ from harness.expectations.base import Count, Expectation, Range, Verdict, failed
 from harness.expectations.words import count_words, quoted, times
 
 if TYPE_CHECKING:
-    from harness.timeline import Record
+    from collections.abc import Iterator, Sequence
+
+    from harness.timeline import Entry, Record
 
 __all__ = ["Log", "Toast"]
 
@@ -44,43 +46,56 @@ class Toast(Expectation):
 class Log(Expectation):
     """The lines that the guards of the run wrote to their logs.
 
-    Fields: `contains` a text of at least one line; `absent` a text of no line: something that a guard must not log. An
-    absence in a log without a line is unknown, since a guard that logs nothing proves nothing.
+    Fields: `contains` a text of a line, and `times` how many lines have it, at least one by default; `absent` a text of
+    no line: something that a guard must not log. An absence in a log without a line is unknown, since a guard that logs
+    nothing proves nothing.
     """
 
     kind: ClassVar[str] = "log"
     contains: str | None = None
+    times: Count = Range(1, None)
     absent: str | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Log:
         if self.contains is None and self.absent is None:
             raise ValueError("a log has 'contains', 'absent' or both")
+        if self.contains is None and "times" in self.model_fields_set:
+            raise ValueError("'times' counts the lines with 'contains', which is missing")
         return self
 
     def judge(self, record: Record) -> Verdict:
         """Look through every line."""
         lines = record.of("log")
-        wanted = [f"a line with {quoted(self.contains)}"] if self.contains is not None else []
-        wanted += [f"no line with {quoted(self.absent)}"] if self.absent is not None else []
-        expected = " and ".join(wanted)
+        expected = " and ".join(self._words())
         if not lines and self.contains is None:
             return unknown("the guard logged nothing, so the absence proves nothing", expected)
-        found = [e for e in lines if self.contains is not None and self.contains in str(e.data.get("line"))]
-        leaked = [e for e in lines if self.absent is not None and self.absent in str(e.data.get("line"))]
+        found = _with(lines, self.contains)
+        leaked = _with(lines, self.absent)
         if leaked:
             shown = quoted(str(leaked[0].data.get("line")))
-            return failed(
-                f"{len(leaked)} of {count_words(len(lines), 'line')} with it: {shown}",
-                expected,
-                tuple(e.seq for e in leaked),
-            )
-        if self.contains is not None and not found:
-            return failed(f"none of {count_words(len(lines), 'line')}", expected, tuple(e.seq for e in lines[-3:]))
-        return passed(
-            f"{count_words(len(lines), 'line')} looked through", expected, tuple(e.seq for e in found or lines)
-        )
+            actual = f"{len(leaked)} of {count_words(len(lines), 'line')} with it: {shown}"
+            return failed(actual, expected, _seqs(leaked))
+        if self.contains is not None and len(found) not in self.times:
+            actual = f"{len(found) or 'none'} of {count_words(len(lines), 'line')}"
+            return failed(actual, expected, _seqs(found or lines[-3:]))
+        return passed(f"{count_words(len(lines), 'line')} looked through", expected, _seqs(found or lines))
+
+    def _words(self) -> Iterator[str]:
+        if self.contains is not None:
+            counted = "times" in self.model_fields_set
+            yield f"{times(self.times, 'line') if counted else 'a line'} with {quoted(self.contains)}"
+        if self.absent is not None:
+            yield f"no line with {quoted(self.absent)}"
 
     def claims_absence(self) -> bool:
-        """Whether a text must not be there."""
-        return self.absent is not None
+        """Whether a text must not be there, or not once more."""
+        return self.absent is not None or self.times.high is not None
+
+
+def _with(lines: Sequence[Entry], text: str | None) -> list[Entry]:
+    return [line for line in lines if text is not None and text in str(line.data.get("line"))]
+
+
+def _seqs(lines: Sequence[Entry]) -> tuple[int, ...]:
+    return tuple(line.seq for line in lines)
