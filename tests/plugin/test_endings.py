@@ -1,0 +1,91 @@
+"""Runs that do not end by themselves: Ctrl-C, a killed worker, a killed OpenCode. Nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from normalising import normal, section
+from projects import DEADLINE, GREETING
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals, and /dev/tcp of a real bash")
+
+# A tool that says which process runs it, and then runs for longer than any test waits.
+LONG = """
+script:
+  - call: {bash: {command: exec 3<>/dev/tcp/127.0.0.1/%d; echo $PPID >&3; sleep 300}}
+  - say: Done.
+steps:
+  - prompt: Build it.
+expect:
+  - answer: Done.
+"""
+ENDLESS = """
+guard: {path: tells.js}
+script:
+  - say: Let me check the containers.
+    repeat: forever
+steps:
+  - prompt: Start the stack.
+"""
+TELLS = """\
+import { connect } from "node:net"
+export const Tells = async () => {
+  let told = false
+  return {
+    event: async ({ event }) => {
+      if (told || event.type !== "message.part.delta") return
+      told = true
+      connect(%d, "127.0.0.1").end(`${process.pid}\\n`)
+    },
+  }
+}
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("times", "workers"),
+    [(1, ()), (2, ()), (2, ("-n", "2"))],
+    ids=["once", "twice", "twice-with-workers"],
+)
+def test_ctrl_c_in_the_middle_of_a_tool(project, door, times, workers):
+    project.scenario("long", LONG % door.port)
+    run = project.start(*workers)
+    opencode = door.knock()
+    run.interrupt()
+    if times == 2:
+        opencode.wait(DEADLINE)  # by now the run is cleaning up
+        run.interrupt()
+    ended = run.wait()
+    assert (ended.code, project.left(), project.kept()) == (2, [], [])
+    assert "KeyboardInterrupt !!!" in ended.text
+    assert "Traceback" not in ended.text
+
+
+@posix
+def test_a_killed_worker_is_swept_up_after_and_its_neighbour_goes_on(project, door):
+    project.scenario("long", LONG % door.port)
+    project.scenario("neighbour", GREETING)
+    run = project.start("-n", "2")
+    worker = door.knock().parent()
+    assert worker.ppid() == run.process.pid
+    worker.kill()
+    ended = run.wait()
+    assert (ended.code, project.left(), project.kept()) == (1, [], [])
+    assert "crashed while running 'long.scenario.yaml::long'" in ended.text
+    assert "guardlab: a process outlived its worker and was killed: " in ended.text
+    assert "1 failed, 1 passed" in ended.text
+
+
+@posix
+def test_an_opencode_that_is_killed_in_the_middle_of_a_stream(project, door, golden):
+    (project.path / "tells.js").write_text(TELLS % door.port)
+    project.scenario("endless", ENDLESS)
+    project.scenario("neighbour", GREETING)
+    run = project.start()
+    door.knock().kill()
+    ended = run.wait()
+    assert (ended.code, project.left(), project.kept()) == (1, [], ["endless.scenario.yaml"])
+    assert "guardlab: 1 passed, 1 failed (1 crash)" in ended.text
+    golden("plugin-killed", normal(section(ended.text, "endless")))

@@ -1,0 +1,107 @@
+"""What a user asks pytest for: which scenarios run, with which OpenCode and guard, and what is kept of them."""
+
+from __future__ import annotations
+
+import pytest
+from projects import ANSWERS_VERSION, GREETING
+
+LOOP = """\
+proves: [INF-02, INF-21]
+tags: [incident]
+source: {row: L06}
+guard: infinity
+script:
+  - call: {bash: {command: git status --short}}
+    times: 3
+  - say: Nothing has changed.
+steps:
+  - prompt: Check the repository.
+expect:
+  - blocked: {tool: bash, nth: 3, by: infinity}
+"""
+# Blocks every third call too, and says so in the same words: the scenario cannot tell it from ours.
+STAND_IN = """\
+export const Guard = async () => {
+  let calls = 0
+  return {
+    "tool.execute.before": async () => {
+      if (++calls === 3) throw new Error("[ANTI-LOOP] the stand-in blocks")
+    },
+  }
+}
+"""
+
+
+@pytest.fixture
+def silent(project, monkeypatch):
+    """A project whose OpenCode ends at once: a run that fails within a second."""
+    monkeypatch.setenv("OPENCODE_TEST_BINARY", project.program("opencode", ANSWERS_VERSION + "exit 7\n"))
+    project.scenario("greeting", GREETING)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ((), ["greeting", "loop"]),
+        (("-k", "INF-21 and L06 and infinity"), ["loop"]),
+        (("-m", "scenario and not incident"), ["greeting"]),
+        (("loop.scenario.yaml::loop",), ["loop"]),
+    ],
+    ids=" ".join,
+)
+def test_which_scenarios_are_collected(project, args, found):
+    project.scenario("loop", LOOP)
+    project.scenario("greeting", GREETING)
+    (project.path / "not-ours.yaml").write_text("- 1\n")
+    run = project.run("--collect-only", "-q", "--strict-markers", "-p", "no:xdist", *args)
+    assert run.code == 0
+    assert [line for line in run.text.splitlines() if "::" in line] == [f"{n}.scenario.yaml::{n}" for n in found]
+
+
+def test_options_of_a_run_that_passes(project, programs, monkeypatch):
+    project.scenario("loop", LOOP)
+    project.scenario("greeting", GREETING)
+    (project.path / "stand-in.js").write_text(STAND_IN)
+    monkeypatch.delenv("OPENCODE_TEST_BINARY")
+    binary = programs["OPENCODE_TEST_BINARY"]
+    (project.path / "pytest.ini").write_text(f"[pytest]\nopencode_binary = {binary}\n")
+    run = project.run("--guard=stand-in.js", "--keep-runs=always", "--junitxml=junit.xml", "-v", "--step-timeout=90")
+    assert (run.code, project.left()) == (0, [])
+    assert f"opencode: 1.18.33 ({binary}, given by the ini option opencode_binary)" in run.text
+    assert "guardlab: 2 passed\ncontract infinity: 2 of " in run.text
+    assert project.kept() == ["greeting.scenario.yaml", "loop.scenario.yaml"]
+    assert "stand-in blocks" in (project.path / ".guardlab" / "loop.scenario.yaml" / "timeline.ndjson").read_text()
+    assert [told["guardlab_proves"] for _, told in project.junit().values()] == ["", "INF-02 INF-21"]
+
+
+def test_nothing_is_kept_of_a_run_that_failed_if_nothing_may_be(silent):
+    run = silent.run("--keep-runs=never")
+    assert (run.code, silent.left(), silent.kept()) == (1, [], [])
+    assert "artifacts:" not in run.text
+    assert not (silent.path / ".guardlab").exists()
+
+
+def test_the_option_for_the_binary_wins_over_the_variable_and_the_ini_file(silent):
+    (silent.path / "pytest.ini").write_text("[pytest]\nopencode_binary = /nonexistent/ini\n")
+    chosen = silent.program("chosen", ANSWERS_VERSION + "echo chosen; exit 8\n")
+    run = silent.run(f"--opencode-binary={chosen}")
+    assert f"opencode: 1.18.33 ({chosen}, given by --opencode-binary)" in run.text
+    assert "ended with exit code 8" in run.text
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--keep-runs=sometimes",), "argument --keep-runs: invalid choice: 'sometimes'"),
+        (("--step-timeout=soon",), "argument --step-timeout: invalid float value: 'soon'"),
+        (("--step-timeout=0",), "ERROR: the step timeout is 0 s; wanted more than 0 s"),
+        (("--opencode-version=latests",), "ERROR: the OpenCode version is 'latests'; wanted a full one like 1.18.33, or latest"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_an_option_that_makes_no_sense(silent, args, said):
+    run = silent.run(*args)
+    assert (run.code, silent.left(), silent.kept()) == (4, [], [])
+    assert said in run.text
+    assert "Traceback" not in run.text
