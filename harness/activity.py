@@ -109,21 +109,27 @@ class Activity:
     # -- the guard
 
     def _api_request(self, entry: Entry) -> None:
-        """Count a prompt when it is sent: OpenCode takes it up before it answers the call."""
+        """Count a prompt when it is sent: OpenCode takes it up before it answers the call. `noReply` starts no turn."""
         self.calls[entry.data["id"]] = f"{entry.data['call']} ({entry.session})"
-        if entry.data["call"] in PROMPTS:
+        if entry.data["call"] in PROMPTS and "noReply" not in entry.data.get("keys", ()):
             self._accept(entry.session)
 
     def _api_response(self, entry: Entry) -> None:
         self.calls.pop(entry.data["id"], None)
         status = entry.data.get("status")
-        refused = status is None or status >= 300
-        if entry.data["call"] in PROMPTS and refused and self.accepted.get(entry.session or ""):
-            self.accepted[entry.session or ""] -= 1
+        if status is None or status >= 300:
+            self._refused(entry)
 
     def _api_hung(self, entry: Entry) -> None:
         """Forget a call that the scenario leaves hanging for ever: it holds nothing back."""
         self.calls.pop(entry.data["id"], None)
+        self._refused(entry)
+
+    def _refused(self, entry: Entry) -> None:
+        """Forget a prompt that OpenCode does not take up; of a forwarded one only the answer was spoiled."""
+        session = entry.session or ""
+        if entry.data["call"] in PROMPTS and not entry.data.get("forwarded") and self.accepted.get(session):
+            self.accepted[session] -= 1
 
     def _timer_open(self, entry: Entry) -> None:
         self.timers[entry.data["id"]] = entry.data["ms"]

@@ -68,12 +68,13 @@ async function observed(state, instance, real, { url, input, init }) {
   const tell = (kind, data) => state.link.send(kind, instance.directory, { id, call, ...data }, session)
   tell("api.request", { method, path: url.pathname, ...describe(await bodyOf(input, init)) })
   const fault = takeFault(instance, call)
+  const spoiled = { fault: fault?.kind ?? null, forwarded: fault?.forward ?? false }
   try {
     const response = await spoil(state, instance, fault, () => real.call(globalThis, input, init), tell)
-    tell("api.response", { status: response.status, error: null, fault: fault?.kind ?? null, forwarded: fault?.forward ?? false })
+    tell("api.response", { status: response.status, error: null, ...spoiled })
     return response
   } catch (error) {
-    tell("api.response", { status: null, error: clip(String(error?.message ?? error)), fault: fault?.kind ?? null })
+    tell("api.response", { status: null, error: clip(String(error?.message ?? error)), ...spoiled })
     throw error
   }
 }
@@ -98,7 +99,7 @@ async function spoil(state, instance, fault, call, tell) {
   }
   const answer = fault.forward ? await call() : undefined
   if (fault.hang) {
-    tell("api.hung", {})
+    tell("api.hung", { forwarded: fault.forward ?? false })
     return new Promise(() => {})
   }
   if (fault.throw) throw new TypeError("fetch failed (guardlab fault)")

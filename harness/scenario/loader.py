@@ -75,14 +75,15 @@ def _scenario(path: Path, document: Document) -> Scenario:
 
 
 def _check_first_key(document: Document) -> None:
-    """`format` comes first, so that a reader of another format can say so before anything else."""
+    """Read `format`, which comes first: of a file in another format nothing else can be said."""
     value = document.value
     if not isinstance(value, dict) or next(iter(value), None) != "format":
-        raise document.error(
-            Problem(
-                "a scenario file begins with 'format: 1'", document.spans[()], "write 'format: 1' as the first line"
-            )
-        )
+        hint = "write 'format: 1' as the first line"
+        raise document.error(Problem("a scenario file begins with 'format: 1'", document.spans[()], hint))
+    if value["format"] != 1 or isinstance(value["format"], bool):
+        hint = "write 'format: 1', or install the guardlab that reads this one"
+        message = f"this guardlab reads format 1, got {described(value['format'])}"
+        raise document.error(Problem(message, document.spans["format",], hint))
 
 
 class _Reader:

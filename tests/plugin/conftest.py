@@ -17,22 +17,29 @@ NOT_PASSED_ON = ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "LOOP_GUARD_ENTR
 
 
 @pytest.fixture(scope="session")
-def programs():
-    """The real OpenCode and ripgrep, found once, for runs whose home is empty; none is an error, not a skip."""
-    settings = Settings.from_environment(os.environ)
-    ripgrep(settings)
-    return {"OPENCODE_TEST_BINARY": str(resolve(settings).path), "GUARDLAB_CACHE": str(settings.cache_dir)}
+def settings():
+    """Where this machine has its programs."""
+    return Settings.from_environment(os.environ)
+
+
+@pytest.fixture(scope="session")
+def opencode(settings):
+    """The real OpenCode, found once, for runs whose home is empty; that there is none is an error, not a skip."""
+    return resolve(settings)
 
 
 @pytest.fixture
-def project(pytester, monkeypatch, programs, tmp_path_factory):
+def project(pytester, monkeypatch, opencode, settings, tmp_path_factory):
     """A project without scenarios. A test that fails in the middle leaves no process behind either."""
+    ripgrep(settings)
     tempfile.gettempdir()  # settled before TMPDIR changes: this process keeps its own
     made = Project(pytester, tmp_path_factory.mktemp("temporary"))
     for name in NOT_PASSED_ON:
         monkeypatch.delenv(name, raising=False)
-    for name, value in {**programs, "TMPDIR": str(made.temporary), "COLUMNS": "120"}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OPENCODE_TEST_BINARY", str(opencode.path))
+    monkeypatch.setenv("GUARDLAB_CACHE", str(settings.cache_dir))
+    monkeypatch.setenv("TMPDIR", str(made.temporary))
+    monkeypatch.setenv("COLUMNS", "120")
     yield made
     for process in made.processes():
         process.kill()
