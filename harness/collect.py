@@ -72,16 +72,18 @@ class ScenarioItem(pytest.Item):
     def runtest(self) -> None:
         """Play it; raise its report when it does not pass."""
         shown = _shown(self.path, self.config)
-        lab = lab_of(self.config)
-        run = lab.play(self.scenario)
-        failures = _kept_failures(run, lab.settings, shown)
-        self.user_properties += properties(run, shown, failures)
+        try:
+            lab = lab_of(self.config)
+            failures = _kept_failures(lab.play(self.scenario), lab.settings, shown)
+        except GuardlabError as error:
+            failures = [Failure(error.kind, file=shown, span=None, key=error.kind, problem=str(error))]
+        self.user_properties += properties(self.scenario, shown, failures)
         if failures:
             raise ScenarioFailed(render(failures))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 - pytest's signature
-        """Show a report as it is, and our own errors without a traceback."""
-        if isinstance(excinfo.value, ScenarioFailed | GuardlabError):
+        """Show a report as it is."""
+        if isinstance(excinfo.value, ScenarioFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import pytest
 
     from harness.report.failure import Failure
-    from harness.report.run import Run
+    from harness.scenario.model import Scenario
 
 __all__ = ["properties", "tell_end"]
 
 
-def properties(run: Run, shown: str, failures: Sequence[Failure]) -> list[tuple[str, object]]:
+def properties(scenario: Scenario, shown: str, failures: Sequence[Failure]) -> list[tuple[str, object]]:
     """Give what an item's report carries: into the junit file, and from an xdist worker to the controller."""
     carried: list[tuple[str, object]] = [
         ("guardlab_item", shown),
-        ("guardlab_proves", " ".join(run.scenario.head.proves)),
+        ("guardlab_proves", " ".join(scenario.head.proves)),
     ]
     if failures:
         carried.append(("guardlab_kind", failures[0].kind))
