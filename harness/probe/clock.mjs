@@ -66,7 +66,7 @@ function likeReal(real, patched) {
   return Object.defineProperties(patched, Object.getOwnPropertyDescriptors(real))
 }
 
-/** The waits that are promises. Named imports of node:timers/promises see this one unless somebody imported it before. */
+/** The waits that are promises. A named import of node:timers/promises is not seen: OpenCode has imported that before us. */
 function patchPromises(state) {
   const watched = (real) =>
     likeReal(real, (ms, ...rest) => {

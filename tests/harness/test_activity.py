@@ -16,16 +16,16 @@ DELETED = ("hook.event", "ses_1", {"type": "session.deleted", "status": None})
 EXIT = ("exit", None, {"expected": True})
 
 
-def request(number, call="session.prompt_async", session="ses_1"):
-    return "api.request", session, {"id": number, "call": call}
+def request(number, call="session.prompt_async", keys=("parts",)):
+    return "api.request", "ses_1", {"id": number, "call": call, "keys": list(keys)}
 
 
-def response(number, status=204, call="session.prompt_async", session="ses_1"):
-    return "api.response", session, {"id": number, "call": call, "status": status}
+def response(number, status=204, call="session.prompt_async", **data):
+    return "api.response", "ses_1", {"id": number, "call": call, "status": status, **data}
 
 
-def hung(number, call="session.prompt_async", session="ses_1"):
-    return "api.hung", session, {"id": number, "call": call}
+def hung(number, call="session.prompt_async", **data):
+    return "api.hung", "ses_1", {"id": number, "call": call, **data}
 
 
 def closed(number):
@@ -99,7 +99,14 @@ TIMER = "a timer of the guard (75 ms) is running"
         pytest.param([request(1), response(1, 200), TAKEN, BUSY, IDLE], [], id="then idle"),
         pytest.param([request(1), response(1, 400)], [], id="refused"),
         pytest.param([request(1), response(1, None)], [], id="never sent"),
-        pytest.param([request(1), TAKEN, response(1, 500)], [NOT_STARTED], id="refused though taken up: forwarded"),
+        pytest.param([request(1), TAKEN, response(1, 500, forwarded=True)], [NOT_STARTED], id="the answer failed"),
+        pytest.param(
+            [PROMPT, request(1), TAKEN, response(1, 500, forwarded=True)], [NOT_TAKEN, NOT_STARTED], id="one of two"
+        ),
+        pytest.param([request(1), response(1, 500, forwarded=True)], [NOT_TAKEN], id="the answer failed first"),
+        pytest.param([request(1), hung(1)], [], id="left hanging, never sent"),
+        pytest.param([request(1), hung(1, forwarded=True)], [NOT_TAKEN], id="left hanging, but sent"),
+        pytest.param([request(1, keys=("noReply", "parts")), TAKEN, response(1)], [], id="it starts no turn"),
         pytest.param([PROMPT, TAKEN, BUSY, IDLE, request(1), response(1, 500)], [], id="refused later"),
         pytest.param([request(1, "session.prompt"), response(1, 200, "session.prompt")], [NOT_TAKEN], id="prompt"),
         pytest.param([request(1, "session.command"), response(1, 200, "session.command")], [NOT_TAKEN], id="command"),
