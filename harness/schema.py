@@ -57,7 +57,8 @@ def scenario_schema() -> Schema:
     }
     root["properties"]["allow"]["items"] = {"enum": list(INVARIANTS)}
     _name_moments(known)
-    return {"$schema": DIALECT, **root, "title": "A guardlab scenario", "$defs": known}
+    about = {"title": "A guardlab scenario", "description": "scenarios/README.md says what every key means."}
+    return {"$schema": DIALECT, **root, **about, "$defs": known}
 
 
 class _Generator(GenerateJsonSchema):

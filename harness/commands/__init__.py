@@ -1,0 +1,1 @@
+"""The commands of `guardlab`, one a file: each has `run(options)`, which returns the exit code."""

@@ -1,0 +1,62 @@
+"""What several commands need: settings from options, where saved runs lie, and plain output."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from fakemodel.loading import SourceError
+from harness.errors import SetupError
+from harness.scenario.loader import load
+from harness.settings import Settings
+
+if TYPE_CHECKING:
+    import argparse
+
+    from harness.scenario.model import Scenario
+
+__all__ = ["output", "scenario_at", "settings_from", "shown", "timeline_at"]
+
+TIMELINE = "timeline.ndjson"
+
+
+def output() -> Console:
+    """Give a console that prints texts as they are: nothing in them is markup, and no line is broken."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def settings_from(options: argparse.Namespace) -> Settings:
+    """Read the options of `play` and `doctor` and the environment. Raises SetupError for values that cannot work."""
+    return Settings.from_environment(
+        os.environ,
+        binary=options.opencode_binary,
+        version=options.opencode_version,
+        keep_runs=getattr(options, "keep_runs", None),
+        step_timeout=getattr(options, "step_timeout", None),
+    )
+
+
+def shown(path: Path) -> str:
+    """Name a path as a reader finds it: relative to the current folder where it lies below."""
+    here = Path.cwd()
+    whole = path.absolute()
+    return (whole.relative_to(here) if whole.is_relative_to(here) else path).as_posix()
+
+
+def scenario_at(path: Path) -> Scenario:
+    """Read a scenario file. Raises SetupError with every mistake in it."""
+    try:
+        return load(path, shown_as=shown(path))
+    except SourceError as error:
+        raise SetupError(str(error)) from error
+
+
+def timeline_at(path: Path) -> Path:
+    """Find the timeline of a saved run: the file itself, or the one in the folder of a run. Raises SetupError."""
+    file = path / TIMELINE if path.is_dir() else path
+    if not file.is_file():
+        raise SetupError(f"{file} does not exist", "`guardlab play --keep-runs always` keeps it under .guardlab.")
+    return file

@@ -1,0 +1,133 @@
+"""`guardlab play`: plays scenarios without pytest, a line for each, then what failed and a count by kind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fakemodel.loading import SourceError
+from harness.commands.common import output, settings_from, shown
+from harness.commands.hold import Hold
+from harness.errors import SetupError
+from harness.lab import Lab
+from harness.report.artifacts import keep
+from harness.report.ci import marks, row, write_summary
+from harness.report.failure import Failure, render
+from harness.report.summary import Outcome, count_line
+from harness.scenario.loader import SUFFIX, load
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from harness.report.run import Run
+    from harness.scenario.model import Scenario
+
+__all__ = ["exit_code", "run", "scenario_files"]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Play what the paths name.
+
+    Raises SetupError when nothing can be played: a mistake in one file keeps all from being played, as the user would
+    read the result of something else than what was asked for.
+    """
+    scenarios = _load(scenario_files(map(Path, options.paths)))
+    if options.hold and len(scenarios) != 1:
+        raise SetupError(f"--hold holds one scenario, {len(scenarios)} are to be played", "Name one file.")
+    guard = Path(options.guard).absolute() if options.guard else None
+    if guard and not guard.exists():
+        raise SetupError(f"--guard: {options.guard} does not exist", "Is the plugin built?")
+    console = output()
+    with Lab(settings_from(options), guard=guard) as lab:
+        console.print(f"opencode: {lab.binary.version} ({lab.binary.path}, {lab.binary.why})")
+        player = _Player(lab, console, f" --guard {options.guard}" if options.guard else "")
+        try:
+            for scenario in scenarios:
+                player.play(scenario, hold=options.hold)
+        finally:
+            player.tell_end()
+    return exit_code(player.outcomes)
+
+
+def scenario_files(paths: Iterable[Path]) -> list[Path]:
+    """Find the scenario files: those named, and those in the folders named, each once, in order.
+
+    Raises SetupError for a path that does not exist and for a folder without any.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        below = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not path.exists():
+            raise SetupError(f"{path} does not exist", f"Name a file *{SUFFIX}, or a folder of them.")
+        if not below:
+            raise SetupError(f"no file *{SUFFIX} lies in {path}", "`guardlab new` writes a first one.")
+        for file in below:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Give 0 when all passed, 2 when those that did not could not even begin, else 1."""
+    failed = {outcome.failed for outcome in outcomes} - {None}
+    return 0 if not failed else 2 if failed == {"setup"} else 1
+
+
+def _load(files: Iterable[Path]) -> list[Scenario]:
+    scenarios, mistakes = [], []
+    for file in files:
+        try:
+            scenarios.append(load(file, shown_as=shown(file)))
+        except SourceError as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise SetupError("\n".join(["nothing was played:", *mistakes]))
+    return scenarios
+
+
+class _Player:
+    """Plays one after the other and tells each at once; reports come at the end, where they are read."""
+
+    def __init__(self, lab: Lab, console: Console, guard_option: str) -> None:
+        self.outcomes: list[Outcome] = []
+        self._lab = lab
+        self._console = console
+        self._guard_option = guard_option
+        self._failures: list[list[Failure]] = []
+
+    def play(self, scenario: Scenario, *, hold: bool) -> None:
+        file = scenario.document.file
+        self._console.print(f"{file} ", end="")
+        run = self._lab.play(scenario, hold=Hold(self._console) if hold else None)
+        failures = list(self._explain(run, file))
+        style = "red" if failures else "green"
+        self._console.print(f"{failures[0].kind if failures else 'passed'} ({run.seconds:.1f} s)", style=style)
+        self.outcomes.append(Outcome(file, scenario.head.proves, failures[0].kind if failures else None))
+        if failures:
+            self._failures.append(failures)
+
+    def tell_end(self) -> None:
+        """Print what failed and the count, to GitHub too where it listens."""
+        for failures in self._failures:
+            self._console.print(f"\n{render(failures)}", end="")
+        every = [failure for failures in self._failures for failure in failures]
+        for mark in marks(every, os.environ):
+            self._console.print(mark)
+        line = count_line(self.outcomes)
+        self._console.print(line)
+        write_summary([row(failure) for failure in every], [line], os.environ)
+
+    def _explain(self, run: Run, file: str) -> Iterator[Failure]:
+        """List what went wrong; that the disk takes no more must not cost the report."""
+        again = f"guardlab play {file}{self._guard_option} --keep-runs always"
+        try:
+            kept = keep(run, self._lab.settings, file)
+        except OSError as error:
+            lost = f"the files of this run could not be kept in {self._lab.settings.runs_dir}: {error.strerror}"
+            yield from run.failures(reproduce=again)
+            yield Failure("setup", file=file, span=None, key="setup", problem=lost)
+        else:
+            yield from run.failures(artifacts=kept, reproduce=again)
