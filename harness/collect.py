@@ -62,6 +62,7 @@ class ScenarioItem(pytest.Item):
         """Keep the scenario."""
         super().__init__(**given)
         self.scenario = scenario
+        self.upcoming: Scenario | None = None
         self.add_marker("scenario")
         for word in _keywords(scenario):
             self.extra_keyword_matches.add(word)

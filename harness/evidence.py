@@ -53,7 +53,7 @@ def collect(scene: Scene) -> dict[str, Any]:
         **scene.standing_facts(),
         **scene.program_facts,
         "unused": _unused(scene),
-        "files": scene.workspace.contents(),
+        "files": scene.props.workspace.contents(),
         "contents": _small_files(scene),
         "log": log,
         "error_lines": [line for line in log if "level=ERROR" in line],
@@ -63,7 +63,7 @@ def collect(scene: Scene) -> dict[str, Any]:
 def _add_commands(scene: Scene) -> None:
     """Add what the recording shell wrote, placed on the run's clock."""
     offset = time.monotonic() - time.time()
-    for record in scene.shell.records():
+    for record in scene.props.shell.records():
         data = {"folder": record.folder, "command": record.command, "call": record.call}
         scene.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=SHELL_ERROR)
 
@@ -83,7 +83,7 @@ def _unused(scene: Scene) -> list[dict[str, Any]]:
 
 def _small_files(scene: Scene) -> dict[str, str]:
     """Give the texts of the workspace's small files, for expectations that look into them."""
-    texts = {name: _text(scene.workspace.root / name) for name in scene.workspace.contents()}
+    texts = {name: _text(scene.props.workspace.root / name) for name in scene.props.workspace.contents()}
     return {name: text for name, text in texts.items() if text is not None}
 
 

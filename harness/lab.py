@@ -7,8 +7,9 @@ import os
 import secrets
 import shutil
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -19,6 +20,7 @@ from harness.opencode.egress import EgressTrap
 from harness.opencode.pool import Pool
 from harness.probe.control import Control
 from harness.process.supervisor import Supervisor
+from harness.props import Props, lay_out
 from harness.scenario.loader import load
 from harness.scenario.model import Scenario
 from harness.scene import Scene, Tools
@@ -26,6 +28,7 @@ from harness.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from types import TracebackType
 
     from harness.report.run import Run
@@ -33,6 +36,15 @@ if TYPE_CHECKING:
 __all__ = ["TAG_PREFIX", "Lab"]
 
 TAG_PREFIX = "guardlab-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The folders of a scenario, which a thread lays out."""
+
+    scenario: Scenario
+    folder: Path
+    props: Future[Props]
 
 
 class Lab:
@@ -58,6 +70,8 @@ class Lab:
         """
         self._guard = guard
         self._known: BaseException | None = None
+        self._last: Path | None = None
+        self._next: _Prepared | None = None
         self.settings = settings or Settings.from_environment(os.environ)
         self.tag = tag or TAG_PREFIX + secrets.token_hex(6)
         self._binary = binary
@@ -82,6 +96,8 @@ class Lab:
             self.tools = Tools(model, control)
             self.pool = Pool(self.binary, rg, self.root, self.egress.url, self.supervisor)
             undo.callback(self.pool.stop)
+            self._workshop = self.pool.make_home()
+            self._workers = undo.enter_context(ThreadPoolExecutor(1, "guardlab-props"))
             self._undo = undo.pop_all()
         return self
 
@@ -103,19 +119,43 @@ class Lab:
             self._known = error.__cause__
         return troubles
 
-    def play(self, scenario: Scenario | Path | str, *, hold: Callable[[Scene], None] | None = None) -> Run:
-        """Play one scenario and judge it. `hold` gets the live scene when the steps are over, however they ended.
+    def play(
+        self,
+        scenario: Scenario | Path | str,
+        *,
+        upcoming: Scenario | None = None,
+        hold: Callable[[Scene], None] | None = None,
+    ) -> Run:
+        """Play one scenario and judge it.
 
-        Raises SourceError for a file that is no scenario; everything else that goes wrong is in the run.
+        `upcoming` is played next: its folders are laid out meanwhile. `hold` gets the live scene when the steps are
+        over, however they ended. Raises SourceError for a file that is no scenario; everything else that goes wrong is in the
+        run.
         """
         if not isinstance(scenario, Scenario):
             scenario = load(Path(scenario))
-        if self._guard:
-            scenario = replace(scenario, guards=tuple(replace(use, path=self._guard) for use in scenario.guards))
+        self._clear()
+        ready = self._next if self._next and self._next.scenario is scenario else self._prepare(scenario)
+        self._next = self._prepare(upcoming) if upcoming else None
+        self._last = ready.folder
+        run = runner.play(self._chosen(scenario), self, ready.props.result, hold)
+        return replace(run, folder=ready.folder)
+
+    def _chosen(self, scenario: Scenario) -> Scenario:
+        """Put the guard that this lab was told to use in the place of each of the scenario's."""
+        if self._guard is None:
+            return scenario
+        return replace(scenario, guards=tuple(replace(use, path=self._guard) for use in scenario.guards))
+
+    def _prepare(self, scenario: Scenario) -> _Prepared:
         folder = self.root / f"run-{next(self._numbers)}"
-        folder.mkdir()
-        try:
-            return runner.play(scenario, self, folder, hold)
-        finally:
-            if self.settings.keep_runs != "always":
-                shutil.rmtree(folder, ignore_errors=True)
+        chosen = self._chosen(scenario)
+        return _Prepared(
+            scenario, folder, self._workers.submit(lay_out, chosen, folder, self._workshop, self.binary.version)
+        )
+
+    def _clear(self) -> None:
+        """Remove the folder of the last run; whoever wanted it has copied it."""
+        if self._last:
+            shutil.rmtree(self._last, ignore_errors=True)
+            self._last = None

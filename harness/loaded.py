@@ -32,7 +32,7 @@ def check_loaded(scene: Scene) -> None:
     )
     scene.tools.control.flush()
     evaluated = {e.data["guard"] for e in scene.timeline.entries if e.kind == "loaded"}
-    for guard in scene.guards:
+    for guard in scene.props.guards:
         said = _refusal(scene, guard)
         if said:
             raise NotLoadedError(

@@ -70,6 +70,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     return ScenarioFile.from_parent(parent, path=file_path)
 
 
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let a scenario know which one comes next, so that the folders of that one are laid out meanwhile."""
+    if hasattr(item, "upcoming"):
+        item.upcoming = getattr(nextitem, "scenario", None)
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which OpenCode is used and why, where a path that was asked for holds scenarios."""
     if config.option.collectonly or not _has_scenarios(config):

@@ -21,9 +21,9 @@ from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from harness.lab import Lab
+    from harness.props import Props
     from harness.scenario.model import Scenario
 
 __all__ = ["judge", "play"]
@@ -32,8 +32,8 @@ LEAVE_SECONDS = 2.0
 ERRORS = {kind.kind: kind for kind in (SetupError, NotLoadedError, DeadlineError, CrashError)}
 
 
-def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[Scene], None] | None = None) -> Run:
-    """Play one scenario in `folder` and judge what was seen; `hold` is called before OpenCode is left."""
+def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callable[[Scene], None] | None = None) -> Run:
+    """Play one scenario and judge it; `props` lays out its folders, `hold` is called before OpenCode is left."""
     began = time.monotonic()
     timeline = Timeline()
     facts: dict[str, Any] = {"version": lab.binary.version, "allow": list(scenario.head.allow)}
@@ -43,7 +43,7 @@ def play(scenario: Scenario, lab: Lab, folder: Path, hold: Callable[[Scene], Non
     try:
         with (
             _program(scenario, lab) as program,
-            opened(scenario, folder, program, lab.tools, timeline) as scene,
+            opened(scenario, props(), program, lab.tools, timeline) as scene,
         ):
             sessions = scene.sessions
             try:

@@ -13,21 +13,19 @@ from harness.activity import Activity
 from harness.entries import exchange_data
 from harness.errors import SetupError
 from harness.evidence import Tail, log_of
-from harness.guards import Installed, install
 from harness.opencode.config import config_of
 from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
-from harness.opencode.shell import RecordingShell
-from harness.opencode.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fakemodel.exchange import Event as ModelEvent
     from fakemodel.server import FakeModel
     from fakemodel.stage import Stage
     from harness.opencode.driver import Driver
     from harness.probe.control import Control, ProbeEntry
+    from harness.props import Props
     from harness.scenario.model import Scenario
     from harness.timeline import Lane, Record, Timeline
 
@@ -50,25 +48,21 @@ class Tools:
 class Scene:
     """One scenario's place and its live state.
 
-    Fields: `folder` its private folder; `program` OpenCode, and `driver` its client; `stage` the fake model's
+    Fields: `props` its folders; `program` OpenCode, and `driver` its client; `stage` the fake model's
     generation; `timeline`; `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name;
     `ended`
     OpenCode was killed by a step; `program_facts` exit code and stderr of `opencode run`.
     """
 
     scenario: Scenario
-    folder: Path
+    props: Props
     program: Server | OneShot
-    workspace: Workspace
-    shell: RecordingShell
-    guards: tuple[Installed, ...]
     tools: Tools
     timeline: Timeline
     stage: Stage = field(init=False)
     driver: Driver = field(init=False)
     activity: Activity = field(default_factory=Activity)
     sessions: dict[str, str] = field(default_factory=dict)
-    base: Mapping[str, str] = field(default_factory=dict)
     log: Tail = field(init=False)
     guard_logs: tuple[tuple[str, Tail], ...] = ()
     ended: bool = False
@@ -91,7 +85,7 @@ class Scene:
     @property
     def directory(self) -> str:
         """The workspace as OpenCode names it."""
-        return str(self.workspace.root)
+        return str(self.props.workspace.root)
 
     def pending(self) -> list[str]:
         """Bring `activity` up to date and name what is open."""
@@ -114,7 +108,7 @@ class Scene:
     def connect(self) -> None:
         """Let the server's events reach the timeline and give the driver its address; again after a restart."""
         self.server.events.watch(self.directory, self.event)
-        self.driver = self.server.driver(self.workspace.root)
+        self.driver = self.server.driver(self.props.workspace.root)
 
     def disconnect(self) -> None:
         """Stop what `connect` began."""
@@ -128,12 +122,12 @@ class Scene:
 
     def standing_facts(self) -> dict[str, Any]:
         """Give the facts that hold from the start of the run."""
-        guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.guards]
+        guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.props.guards]
         return {
             "guards": guards,
             "version": self.program.binary.version,
             "workspace": self.directory,
-            "base": dict(self.base),
+            "base": dict(self.props.base),
         }
 
     # -- reporters: each is called in a thread of its own and only adds entries
@@ -181,7 +175,7 @@ def _config(scene: Scene) -> dict[str, Any]:
     options = scene.scenario.head.opencode
     control = scene.tools.control
     api = {call: fault.model_dump(exclude_none=True) for call, fault in options.api.items()}
-    roots = [str(guard.root) for guard in scene.guards]
+    roots = [str(guard.root) for guard in scene.props.guards]
     probe = [
         PROBE.as_uri(),
         {
@@ -189,43 +183,34 @@ def _config(scene: Scene) -> dict[str, Any]:
             "token": control.token,
             "roots": roots,
             "api": api,
-            "shell": dict(scene.shell.variables),
+            "shell": dict(scene.props.shell.variables),
         },
     ]
     return config_of(
         base_url=scene.stage.base_url("openai_chat"),
-        shell=scene.shell.path,
+        shell=scene.props.shell.path,
         probe=probe,
-        guards=scene.guards,
+        guards=scene.props.guards,
         extra=options.config,
     )
 
 
 @contextmanager
 def opened(
-    scenario: Scenario, folder: Path, program: Server | OneShot, tools: Tools, timeline: Timeline
+    scenario: Scenario, props: Props, program: Server | OneShot, tools: Tools, timeline: Timeline
 ) -> Iterator[Scene]:
-    """Set the scene: workspace, shell, guards, script, reporters. Everything is undone in reverse order afterwards."""
-    head, home = scenario.head, program.home
+    """Set the scene: script, config, reporters. Everything is undone in reverse order afterwards."""
+    home = program.home
     with ExitStack() as undo:
-        workspace = Workspace.create(
-            folder / "workspace",
-            head.workspace.files,
-            head.workspace.changes,
-            home=home,
-            version=program.binary.version,
-        )
-        shell = RecordingShell.create(folder / "shell", home.shell)
-        guards = tuple(install(use, folder / f"guard-{n}", workspace.root) for n, use in enumerate(scenario.guards, 1))
-        scene = Scene(scenario, folder, program, workspace, shell, guards, tools, timeline, base=workspace.contents())
-        markers = tuple(guard.marker for guard in guards if guard.marker)
+        scene = Scene(scenario, props, program, tools, timeline)
+        markers = tuple(guard.marker for guard in props.guards if guard.marker)
         scene.stage = tools.model.open(scenario.script, scene.exchange, markers=markers)
         undo.callback(scene.stage.close)
-        workspace.write_config(_config(scene))
+        props.workspace.write_config(_config(scene))
         tools.control.watch(scene.directory, scene.probe)
         undo.callback(tools.control.watch, scene.directory, None)
         scene.log = Tail(home.log)
-        scene.guard_logs = tuple((guard.name, Tail(path)) for guard in guards if (path := log_of(guard, home)))
+        scene.guard_logs = tuple((guard.name, Tail(path)) for guard in props.guards if (path := log_of(guard, home)))
         if isinstance(program, Server):
             scene.connect()
             undo.callback(scene.disconnect)

@@ -246,7 +246,7 @@ def _run(scene: Scene, step: Step, seconds: float) -> None:
     program = scene.program
     assert isinstance(program, OneShot)  # noqa: S101 - `do` looked
     scene.timeline.add("user", "prompt", "runner", data={"step": step.index + 1, "text": step.value})
-    child = program.start(scene.workspace.root, step.value)
+    child = program.start(scene.props.workspace.root, step.value)
     scene.timeline.wait(
         lambda: not child.alive and not scene.stage.open_exchanges,
         seconds,

@@ -88,6 +88,8 @@ def _swap(fresh: Path, folder: Path) -> None:
 
 def _write(folder: Path, run: Run, shown: str) -> None:
     (folder / "exchanges").mkdir(parents=True)
+    if run.folder and (run.folder / "workspace").is_dir():
+        shutil.copytree(run.folder / "workspace", folder / "workspace", symlinks=True)
     run.record.save(folder / "timeline.ndjson")
     log = "".join(f"{line}\n" for line in run.record.facts.get("log", ()))
     (folder / "opencode.log").write_text(log, encoding="utf-8")

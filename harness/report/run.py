@@ -9,6 +9,8 @@ from harness.errors import GuardlabError, NotLoadedError
 from harness.report.failure import Failure, render
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fakemodel.loading import Span
     from harness.expectations.base import Verdict
     from harness.invariants import Broken
@@ -23,7 +25,8 @@ class Run:
     """What came out.
 
     Fields: `record` what was seen; `error` what ended the run early, if anything; `broken` invariants; `verdicts` one
-    for each expectation, in file order; `seconds` it took.
+    for each expectation, in file order; `seconds` it took; `folder` its files, which stay until the lab plays again or
+    ends.
     """
 
     scenario: Scenario
@@ -32,6 +35,7 @@ class Run:
     broken: tuple[Broken, ...]
     verdicts: tuple[tuple[Check, Verdict], ...]
     seconds: float
+    folder: Path | None = None
 
     @property
     def passed(self) -> bool:

@@ -16,6 +16,10 @@ from harness.settings import Settings
 NOT_PASSED_ON = ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "LOOP_GUARD_ENTRY", "PYTEST_ADDOPTS")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "needs_root: mounts a small disk; skipped where that is not allowed")
+
+
 @pytest.fixture(scope="session")
 def settings():
     """Where this machine has its programs."""
