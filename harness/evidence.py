@@ -29,7 +29,7 @@ class Tail:
 
     def lines(self) -> list[str]:
         """Give the lines so far."""
-        if not self._path.exists():
+        if not self._path.is_file():
             return []
         with self._path.open("rb") as file:
             file.seek(self._start)
@@ -40,8 +40,9 @@ def log_of(guard: Installed, home: Home) -> Path | None:
     """Say where our own guard logs: `logFile` in OpenCode's global config folder (contract INF-61)."""
     if guard.name != "infinity":
         return None
-    options = guard.spec[1] if isinstance(guard.spec, list) else {}
-    return home.root / "config" / "opencode" / str(options.get("logFile", "loop-detector.log"))
+    chosen = guard.spec[1].get("logFile") if isinstance(guard.spec, list) else None
+    name = chosen if isinstance(chosen, str) and chosen.strip() else "loop-detector.log"  # a bad one is not used
+    return home.root / "config" / "opencode" / name
 
 
 def collect(scene: Scene) -> dict[str, Any]:
