@@ -41,6 +41,8 @@ Calls: TypeAlias = Annotated[tuple[CallModel, ...], Field(min_length=1)]
 
 def _pace(value: object) -> float:
     match = _TOKENS.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None and isinstance(value, str) and "token" in value:
+        raise wrong(f"wanted a pace such as 5ms or 50 tokens/s, got {described(value)}", "write 50 tokens/s")
     if match is None:
         return parse_duration(value)
     if not float(match[1]):

@@ -94,17 +94,20 @@ def count_pieces(prose: Prose, chunking: Chunking) -> int:
     """Return how many pieces a prose that ends is cut into."""
     if prose.repeat is None:
         raise ValueError("a prose without end has no number of pieces")
-    if prose.vary is not None or prose.repeat <= 2:
-        return sum(1 for _ in cut(segments(prose), chunking))
     # Every further repetition adds as much as the second does, so a long text need not be cut to be counted.
-    if chunking.by in _PATTERNS:
-        one, two = (
-            sum(1 for _ in cut(segments(_repeated(prose, times)), Chunking(1, chunking.by))) for times in (1, 2)
-        )
-    else:
-        one, two = (sum(width(text, chunking) for text in segments(_repeated(prose, times))) for times in (1, 2))
+    one, two = (_measure(_repeated(prose, times), chunking) for times in (1, 2))
+    if prose.vary is not None or prose.repeat <= 2 or one is None or two is None or one == two:
+        return sum(1 for _ in cut(segments(prose), chunking))
     total = one + (two - one) * (prose.repeat - 1)
     return -(-total // chunking.size)
+
+
+def _measure(prose: Prose, chunking: Chunking) -> int | None:
+    """Return the length of a text in the unit that it is cut by; None where the buffer can cut a word too."""
+    if chunking.by not in _PATTERNS:
+        return sum(width(text, chunking) for text in segments(prose))
+    pieces = list(cut(segments(prose), Chunking(1, chunking.by)))
+    return None if max(map(len, pieces)) > _BUFFER else len(pieces)
 
 
 def _repeated(prose: Prose, times: int) -> Prose:

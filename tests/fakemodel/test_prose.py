@@ -55,6 +55,12 @@ def test_pieces_are_counted_without_cutting_them(prose, chunking):
     assert count_pieces(prose, chunking) == sum(1 for _ in cut(segments(prose), chunking))
 
 
+@pytest.mark.parametrize("prose", [Prose(("abc",), "", 10_000), Prose(("a" * 9000 + " b",), " ", 5)])
+def test_pieces_of_text_with_few_boundaries_are_counted(prose):
+    chunking = Chunking(1, "words")
+    assert count_pieces(prose, chunking) == sum(1 for _ in cut(segments(prose), chunking))
+
+
 @given(proses, st.sampled_from(["characters", "utf16"]))
 def test_whole_repetitions_are_counted(prose, by):
     chunking = Chunking(1, by)
