@@ -10,15 +10,18 @@ from rich.console import Console
 
 from fakemodel.loading import SourceError
 from harness.errors import SetupError
+from harness.report.summary import Outcome
 from harness.scenario.loader import load
 from harness.settings import Settings
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Sequence
 
+    from harness.report.failure import Failure
     from harness.scenario.model import Scenario
 
-__all__ = ["output", "scenario_at", "settings_from", "shown", "timeline_at"]
+__all__ = ["exit_code", "outcome_of", "output", "scenario_at", "settings_from", "shown", "timeline_at"]
 
 TIMELINE = "timeline.ndjson"
 
@@ -37,6 +40,18 @@ def settings_from(options: argparse.Namespace) -> Settings:
         keep_runs=getattr(options, "keep_runs", None),
         step_timeout=getattr(options, "step_timeout", None),
     )
+
+
+def outcome_of(scenario: Scenario, failures: Sequence[Failure]) -> Outcome:
+    """Say what became of a scenario, for the count and the exit code."""
+    kind = failures[0].kind if failures else None
+    return Outcome(scenario.document.file, scenario.head.proves, kind)
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Give 0 when all passed, 2 when those that did not could not even begin, else 1."""
+    failed = {outcome.failed for outcome in outcomes} - {None}
+    return 0 if not failed else 2 if failed == {"setup"} else 1
 
 
 def shown(path: Path) -> str:

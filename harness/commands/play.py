@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakemodel.loading import SourceError
-from harness.commands.common import output, settings_from, shown
+from harness.commands.common import exit_code, outcome_of, output, settings_from, shown
 from harness.commands.hold import Hold
 from harness.errors import SetupError
 from harness.lab import Lab
 from harness.report.artifacts import keep
 from harness.report.ci import marks, row, write_summary
 from harness.report.failure import Failure, render
-from harness.report.summary import Outcome, count_line
+from harness.report.summary import count_line
 from harness.scenario.loader import SUFFIX, load
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.report.run import Run
+    from harness.report.summary import Outcome
     from harness.scenario.model import Scenario
 
-__all__ = ["exit_code", "run", "scenario_files"]
+__all__ = ["run", "scenario_files"]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,12 +71,6 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
     return list(found.values())
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """Give 0 when all passed, 2 when those that did not could not even begin, else 1."""
-    failed = {outcome.failed for outcome in outcomes} - {None}
-    return 0 if not failed else 2 if failed == {"setup"} else 1
-
-
 def _load(files: Iterable[Path]) -> list[Scenario]:
     scenarios, mistakes = [], []
     for file in files:
@@ -103,9 +98,10 @@ class _Player:
         self._console.print(f"{file} ", end="")
         run = self._lab.play(scenario, hold=Hold(self._console) if hold else None)
         failures = list(self._explain(run, file))
+        outcome = outcome_of(scenario, failures)
         style = "red" if failures else "green"
-        self._console.print(f"{failures[0].kind if failures else 'passed'} ({run.seconds:.1f} s)", style=style)
-        self.outcomes.append(Outcome(file, scenario.head.proves, failures[0].kind if failures else None))
+        self._console.print(f"{outcome.failed or 'passed'} ({run.seconds:.1f} s)", style=style)
+        self.outcomes.append(outcome)
         if failures:
             self._failures.append(failures)
 
