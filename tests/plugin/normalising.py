@@ -9,6 +9,7 @@ CHANGING = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"timestamp=\S+ level=(\w+) run=\w+", r"timestamp=TIME level=\1 run=ID"),
     (r"\(process \d+\)", "(process N)"),
+    (r"ripgrep-linux-\w+", "ripgrep-SYSTEM"),
 )
 
 
@@ -23,7 +24,7 @@ def normal(text, **places):
 
 def section(text, title):
     """Give what pytest printed under the underlined heading that begins with `title`."""
-    ends = r"^_{8,} |^={8,} |^-{8,} |^guardlab: "
+    ends = r"^_{4,} |^={4,} |^-+ generated |^guardlab: "
     found = re.search(rf"^_+ {re.escape(title)}.*? _+\n(.*?)(?={ends})", text, re.MULTILINE | re.DOTALL)
     assert found, f"no section {title} in:\n{text}"
     return found[1].rstrip() + "\n"

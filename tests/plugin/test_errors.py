@@ -57,6 +57,7 @@ def test_an_opencode_that_does_not_exist(project, monkeypatch, golden):
         ("exits-at-once", "echo the database is locked >&2; exit 7\n", "1 crash"),
         ("never-listens", "echo starting; exec sleep 300\n", "1 deadline"),
     ],
+    ids=["exits-at-once", "never-listens"],
 )
 def test_an_opencode_that_does_not_serve(project, golden, monkeypatch, name, does, count):
     monkeypatch.setenv("OPENCODE_TEST_BINARY", project.program("opencode", ANSWERS_VERSION + does))

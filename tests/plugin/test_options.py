@@ -48,7 +48,7 @@ def silent(project, monkeypatch):
         (("-m", "scenario and not incident"), ["greeting"]),
         (("loop.scenario.yaml::loop",), ["loop"]),
     ],
-    ids=" ".join,
+    ids=["all", "keywords", "marker", "one"],
 )
 def test_which_scenarios_are_collected(project, args, found):
     project.scenario("loop", LOOP)
@@ -97,7 +97,7 @@ def test_the_option_for_the_binary_wins_over_the_variable_and_the_ini_file(silen
         (("--step-timeout=0",), "ERROR: the step timeout is 0 s; wanted more than 0 s"),
         (("--opencode-version=latests",), "ERROR: the OpenCode version is 'latests'; wanted a full one like 1.18.33, or latest"),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=["keep-runs", "step-timeout", "no-step-timeout", "version"],
 )
 def test_an_option_that_makes_no_sense(silent, args, said):
     run = silent.run(*args)
