@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+import anthropic
+import openai
 import pytest
-
-anthropic = pytest.importorskip("anthropic")
-openai = pytest.importorskip("openai")
-genai = pytest.importorskip("google.genai")
+from google import genai
 
 SCRIPTS = {
     "text": "- {say: [All is well., Größe 😀.]}",
