@@ -143,7 +143,7 @@ export class Recovery {
     this.#state = "exhausted";
     const allowed = this.#options.streamMaxRecoveries;
     this.#note("stream.exhausted", { allowed });
-    const message = `The model repeated itself again after ${allowed} continuations. It was stopped for good.`;
+    const message = `The model repeated itself and was stopped for good: continuations are used up (${allowed} of ${allowed}).`;
     this.#control.toast("warning", `${message} Send a message to go on.`);
   }
 

@@ -126,7 +126,7 @@ describe("the allowance", () => {
     expect(named("abort")).toHaveLength(allowed + 2);
     expect(named("promptAsync")).toHaveLength(allowed);
     expect(toasts().at(-1)).toBe(
-      `The model repeated itself again after ${allowed} continuations. It was stopped for good. Send a message to go on.`,
+      `The model repeated itself and was stopped for good: continuations are used up (${allowed} of ${allowed}). Send a message to go on.`,
     );
     expect(events().at(-1)).toBe("stream.exhausted");
   });
