@@ -79,7 +79,11 @@ def _records(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    doctor = commands.add_parser("doctor", help="look at what a run needs from this machine", epilog=EXIT_CODES)
+    doctor = commands.add_parser(
+        "doctor",
+        help="look at what a run needs from this machine; with --opencode-version, at what guardlab knows of it",
+        epilog=EXIT_CODES,
+    )
     _which_opencode(doctor)
 
 

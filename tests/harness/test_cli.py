@@ -14,6 +14,7 @@ import pytest
 from harness.cli import main
 from harness.commands import doctor, hold, play
 from harness.errors import DeadlineError, SetupError
+from harness.moved import Fact
 from harness.opencode.doctor import Finding
 from harness.opencode.server import Server
 from harness.runner import judge
@@ -369,6 +370,36 @@ def test_the_doctor_is_content(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "examine", lambda _settings: [Finding("git", ok=True, what="git version 2.39")])
     assert main(["doctor"]) == 0
     assert capsys.readouterr().out == "ok    git  git version 2.39\nguardlab can play scenarios here\n"
+
+
+@pytest.mark.parametrize(("holds", "code", "end"), [(True, 0, "every fact holds"), (False, 1, "moved: delta-field")])
+def test_the_doctor_asks_a_version_for_its_facts(capsys, monkeypatch, holds, code, end):
+    facts = [
+        Fact("abort-order", "An abort comes before idle", holds=True, report=""),
+        Fact("delta-field", "Deltas are called text", holds=holds, report="" if holds else "they are not\n"),
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda _settings: [Finding("git", ok=True, what="git version 2.39")])
+    monkeypatch.setattr(doctor, "Lab", FakeLab)
+    monkeypatch.setattr(doctor, "examine_facts", lambda _lab: facts)
+    assert main(["doctor", "--opencode-version", "latest"]) == code
+    told = capsys.readouterr().out.splitlines()
+    assert told[2:4] == [
+        "what guardlab knows of OpenCode, asked of 1.18.33:",
+        "ok    abort-order: An abort comes before idle",
+    ]
+    assert told[4:] == [
+        f"{'ok   ' if holds else 'WRONG'} delta-field: Deltas are called text",
+        *([] if holds else ["they are not"]),
+        end,
+    ]
+
+
+def test_the_doctor_asks_no_facts_of_a_machine_that_must_be_mended(capsys, monkeypatch):
+    finding = Finding("git", ok=False, what="gone", mend="Get it.")
+    monkeypatch.setattr(doctor, "examine", lambda _settings: [finding])
+    monkeypatch.setattr(doctor, "Lab", None)
+    assert main(["doctor", "--opencode-version", "latest"]) == 1
+    assert capsys.readouterr().out.endswith("to mend: git\n")
 
 
 def test_new_writes_what_play_takes_and_never_twice(capsys):
