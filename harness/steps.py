@@ -71,6 +71,9 @@ def catch_up(scene: Scene) -> None:
     scene.tools.control.flush()
     if not scene.alive:
         return
+    events = scene.server.events
+    if events.closed.is_set():
+        raise CrashError(f"OpenCode's event stream ended: {events.error or 'OpenCode closed it'}")
     entries = scene.timeline.entries
     # What a process published before it was killed may never come.
     born = max((e.seq for e in entries if e.kind == "exit"), default=0)

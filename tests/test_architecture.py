@@ -21,7 +21,7 @@ ORDER = (
     ("runner",),
     ("steps", "loaded"),
     ("scene", "settings"),
-    ("evidence",),
+    ("evidence", "props"),
     ("guards",),
     ("modules", "activity", "entries", "report", "probe", "opencode"),
     ("scenario", "process"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -26,7 +27,7 @@ class Driver:
         self._client = httpx.Client(
             base_url=address,
             auth=("opencode", password),
-            headers={"x-opencode-directory": directory},
+            headers={"x-opencode-directory": quote(directory, safe="/")},  # a header holds ASCII only
             timeout=CALL_SECONDS,
             trust_env=False,
         )
@@ -86,4 +87,7 @@ class Driver:
             raise CrashError(f"OpenCode did not answer {method} {path}: {type(error).__name__} {error}") from error
         if answer.is_error:
             raise CrashError(f"OpenCode answered {method} {path} with {answer.status_code}: {answer.text[:500]}")
-        return answer.json() if answer.content else None
+        try:
+            return answer.json() if answer.content else None
+        except ValueError as error:
+            raise CrashError(f"OpenCode answered {method} {path} without JSON: {answer.text[:500]}") from error

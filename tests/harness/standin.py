@@ -6,6 +6,7 @@ import threading
 from types import SimpleNamespace
 
 from harness.opencode.server import Server
+from harness.props import Props
 from harness.scenario.loader import loads
 from harness.scene import Scene
 from harness.timeline import Timeline
@@ -19,6 +20,7 @@ class Machine(Server):
     def __init__(self, log):
         self.log = log
         self.up = True
+        self.closed = threading.Event()
         self.binary = SimpleNamespace(version="1.18.33")
         self.drivers = 0
 
@@ -32,7 +34,10 @@ class Machine(Server):
 
     @property
     def events(self):
-        return SimpleNamespace(watch=lambda _folder, sink: self.log.append(f"watch {bool(sink)}"))
+        def watch(_folder, sink):
+            self.log.append(f"watch {bool(sink)}")
+
+        return SimpleNamespace(watch=watch, closed=self.closed, error=ValueError("no JSON"))
 
     def driver(self, _directory):
         self.drivers += 1
@@ -113,8 +118,8 @@ def a_scene(folder, text="steps: [{prompt: Go.}]", program=None):
     log = []
     scenario = loads(HEAD + text, folder / "x.scenario.yaml")
     tools = SimpleNamespace(model=None, control=Control(log))
-    workspace = SimpleNamespace(root=folder / "workspace")
-    scene = Scene(scenario, folder, program or Machine(log), workspace, None, (), tools, Timeline())
+    props = Props(folder, SimpleNamespace(root=folder / "workspace"), None, (), {})
+    scene = Scene(scenario, props, program or Machine(log), tools, Timeline())
     scene.stage, scene.driver, scene.asked = Stage(log), Driver(log), log
     return scene
 
@@ -139,7 +144,3 @@ def on_wait(scene, *actions):
         return look()
 
     scene.stage.unused = unused_now
-
-
-def threads():
-    return {thread.name for thread in threading.enumerate()}

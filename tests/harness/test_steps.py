@@ -206,6 +206,13 @@ def test_what_a_killed_process_published_is_not_waited_for(scene, monkeypatch, u
     assert scene.asked == ["flush"]
 
 
+def test_an_event_stream_that_ended_is_not_waited_for(scene):
+    busy(scene)
+    scene.program.closed.set()
+    with pytest.raises(CrashError, match=r"^OpenCode's event stream ended: no JSON$"):
+        catch_up(scene)
+
+
 # -- the steps
 
 

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness.opencode.binary import Binary
+from harness.opencode.oneshot import OneShot
+
+
+class Supervisor:
+    """Notes what it is to start."""
+
+    def __init__(self):
+        self.started = []
+
+    def spawn(self, command, **given):
+        self.started.append((command, given))
+        return SimpleNamespace(output=lambda: "")
+
+
+@pytest.fixture
+def supervisor():
+    return Supervisor()
+
+
+@pytest.fixture
+def program(supervisor, home):
+    return OneShot(Binary(Path("/oc/opencode"), "1.18.33", "given"), home, supervisor, {"EXTRA": "1", "HOME": "/other"})
+
+
+def test_the_first_prompt_has_a_title_and_the_next_go_on(program, supervisor, home, tmp_path):
+    first = program.start(tmp_path, "Check the  tree")
+    program.start(tmp_path, "--help")
+    (one, given), (two, _) = supervisor.started
+    start = [str(Path("/oc/opencode")), "run", "--format", "json"]
+    assert one == [*start, "--title", "guardlab main", "--", "Check", "the", "", "tree"]
+    assert two == [*start, "--continue", "--", "--help"], "a prompt that looks like an option is none"
+    assert given == {
+        "env": {**home.environment(), "EXTRA": "1", "HOME": "/other"},
+        "cwd": tmp_path,
+        "log": home.root / "run.log",
+        "name": "opencode run",
+    }
+    assert program.children[0] is first
+    assert len(program.children) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "event"),
+    [
+        ('{"type": "text", "sessionID": "ses_1"}', True),
+        ('{"type": "error", "error": {}}', True),
+        ("", False),
+        ("Error: x", False),
+        ("{not json}", False),
+        ('{"type": "text", "half', False),
+        ('{"level": "info"}', False),
+        ('["type"]', False),
+        (' {"type": "text"}', False),
+    ],
+)
+def test_what_is_an_event(program, line, event):
+    said = program.said(SimpleNamespace(output=lambda: f"{line}\n"))
+    assert bool(said.events) is event
+    assert said.rest == ("" if event else line)
+
+
+def test_events_and_the_rest_keep_their_order(program):
+    text = 'warning\n{"type": "text", "n": 1}\nError: a\n\n{"type": "tool_use", "n": 2}\n  at b\n'
+    said = program.said(SimpleNamespace(output=lambda: text))
+    assert [event["n"] for event in said.events] == [1, 2]
+    assert said.rest == "warning\nError: a\n\n  at b"

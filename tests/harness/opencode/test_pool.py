@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.opencode import pool as room
+from harness.opencode.binary import Binary
+from harness.opencode.pool import Pool
+
+
+class Machine:
+    """A server that is up or down as the test says."""
+
+    made: tuple[Machine, ...] = ()
+
+    def __init__(self, _binary, home, _supervisor, environment):
+        self.home = home
+        self.environment = environment
+        self.used = 0
+        self.alive = False
+        self.stops = 0
+        self.child = SimpleNamespace(pid=len(Machine.made) + 1)
+        Machine.made += (self,)
+
+    def start(self):
+        self.alive = True
+
+    def stop(self):
+        self.alive = False
+        self.stops += 1
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """How much memory a process id has."""
+    sizes = {}
+    monkeypatch.setattr(Machine, "made", ())
+    monkeypatch.setattr(room, "Server", Machine)
+
+    def process(pid):
+        return SimpleNamespace(memory_info=lambda: SimpleNamespace(rss=sizes.get(pid, 0)))
+
+    monkeypatch.setattr(room, "psutil", SimpleNamespace(Process=process))
+    return sizes
+
+
+@pytest.fixture
+def pool(memory, tmp_path):  # noqa: ARG001 - the stand-ins
+    return Pool(
+        Binary(tmp_path / "opencode", "1.18.33", "given"), tmp_path / "rg", tmp_path, "http://127.0.0.1:9", None
+    )
+
+
+def lend(pool, *, alone=False, environment=None):
+    with pool.lend(alone=alone, environment=environment or {}) as server:
+        assert server.alive
+    return server
+
+
+def test_a_shared_server_is_lent_again(pool):
+    assert pool.running == (), "nothing is started before it is wanted"
+    first = lend(pool)
+    assert lend(pool) is first
+    assert (first.used, first.stops, first.environment) == (2, 0, {})
+    assert pool.running == (1,)
+    pool.stop()
+    assert (first.stops, pool.running) == (1, ())
+    assert not first.home.root.exists()
+    pool.stop()
+    assert first.stops == 1
+
+
+def test_a_server_of_its_own_ends_with_its_scenario(pool):
+    shared = lend(pool)
+    with pool.lend(alone=True, environment={"A": "1"}) as server:
+        assert server is not shared
+        assert (server.environment, server.used) == ({"A": "1"}, 1)
+        assert pool.running == (shared.child.pid,)
+    assert (server.stops, shared.stops) == (1, 0)
+    assert not server.home.root.exists()
+    assert lend(pool) is shared
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_error_in_a_scenario_leaves_nothing_behind(pool, alone):
+    with pytest.raises(KeyError), pool.lend(alone=alone, environment={}) as server:
+        raise KeyError
+    assert server.stops == int(alone)
+    assert pool.running == (() if alone else (server.child.pid,))
+
+
+def test_a_shared_server_that_broke_is_not_lent_again(pool):
+    with pool.lend(alone=False, environment={}) as server:
+        server.alive = False
+    assert server.stops == 1
+    assert pool.running == ()
+    assert lend(pool) is not server
+
+
+def test_a_shared_server_that_broke_between_two_scenarios(pool):
+    server = lend(pool)
+    server.alive = False
+    assert pool.running == ()
+    assert lend(pool) is not server
+    assert server.stops == 1
+
+
+def test_a_server_is_worn_by_use(pool, monkeypatch):
+    monkeypatch.setattr(room, "MOST_SCENARIOS", 2)
+    first = lend(pool)
+    assert lend(pool) is first
+    second = lend(pool)
+    assert second is not first
+    assert (first.stops, second.used) == (1, 1)
+
+
+def test_a_server_is_worn_by_memory(pool, memory):
+    first = lend(pool)
+    memory[first.child.pid] = room.MOST_MEMORY
+    assert lend(pool) is first
+    memory[first.child.pid] = room.MOST_MEMORY + 1
+    assert lend(pool) is not first
+    assert first.stops == 1
+
+
+def test_a_server_that_could_not_be_left_clean_is_discarded(pool):
+    with pool.lend(alone=False, environment={}) as server:
+        pool.discard(server)
+    assert server.stops == 1
+    assert lend(pool) is not server
+    with pool.lend(alone=True, environment={}) as own:
+        pool.discard(own)
+        assert own.stops == 0, "it ends by itself"
+
+
+def test_every_home_is_another_one(pool):
+    homes = {pool.make_home().root, pool.make_home().root, lend(pool).home.root, lend(pool, alone=True).home.root}
+    assert len(homes) == 4
