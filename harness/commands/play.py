@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
         console.print(f"opencode: {lab.binary.version} ({lab.binary.path}, {lab.binary.why})")
         player = _Player(lab, console, f" --guard {options.guard}" if options.guard else "")
         try:
-            for scenario in scenarios:
-                player.play(scenario, hold=options.hold)
+            for scenario, upcoming in zip_longest(scenarios, scenarios[1:]):
+                player.play(scenario, upcoming, hold=options.hold)
         finally:
             player.tell_end()
     return exit_code(player.outcomes)
@@ -61,7 +62,7 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for path in paths:
-        below = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        below = _below(path) if path.is_dir() else [path]
         if not path.exists():
             raise SetupError(f"{path} does not exist", f"Name a file *{SUFFIX}, or a folder of them.")
         if not below:
@@ -69,6 +70,15 @@ def scenario_files(paths: Iterable[Path]) -> list[Path]:
         for file in below:
             found.setdefault(file.resolve(), file)
     return list(found.values())
+
+
+def _below(folder: Path) -> list[Path]:
+    """Find the files in a folder; hidden folders and installed packages hold none of the user's own."""
+    return sorted(
+        path
+        for path in folder.rglob(f"*{SUFFIX}")
+        if not any(part.startswith(".") or part == "node_modules" for part in path.relative_to(folder).parts)
+    )
 
 
 def _load(files: Iterable[Path]) -> list[Scenario]:
@@ -93,10 +103,10 @@ class _Player:
         self._guard_option = guard_option
         self._failures: list[list[Failure]] = []
 
-    def play(self, scenario: Scenario, *, hold: bool) -> None:
+    def play(self, scenario: Scenario, upcoming: Scenario | None, *, hold: bool) -> None:
         file = scenario.document.file
         self._console.print(f"{file} ", end="")
-        run = self._lab.play(scenario, hold=Hold(self._console) if hold else None)
+        run = self._lab.play(scenario, upcoming=upcoming, hold=Hold(self._console) if hold else None)
         failures = list(self._explain(run, file))
         outcome = outcome_of(scenario, failures)
         style = "red" if failures else "green"

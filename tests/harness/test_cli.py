@@ -55,7 +55,7 @@ class FakeLab:
     """Stands in for the lab: every run has the same record; titles say what else happens."""
 
     def __init__(self, settings, *, guard=None):
-        self.settings, self.guard, self.binary, self.held = settings, guard, LISTENING, []
+        self.settings, self.guard, self.binary, self.held, self.upcoming = settings, guard, LISTENING, [], []
 
     def __enter__(self):
         return self
@@ -63,8 +63,9 @@ class FakeLab:
     def __exit__(self, *_):
         return None
 
-    def play(self, scenario, *, hold=None):
+    def play(self, scenario, *, upcoming=None, hold=None):
         self.held.append(hold)
+        self.upcoming.append(upcoming and upcoming.name)
         errors = {
             "Stuck": DeadlineError("after 1 s still waiting"),
             "Missing": SetupError("no guard there", "Build it."),
@@ -167,12 +168,13 @@ def test_what_could_not_even_begin_ends_with_2(capsys, titles, code):
     assert "no guard there" in capsys.readouterr().out or "Missing" not in titles
 
 
-def test_play_takes_each_file_once_and_in_the_order_given(capsys):
-    for name in ("a", "b", "c"):
+def test_play_takes_each_file_once_and_in_the_order_given(labs, capsys):
+    for name in ("a", "b", "c", "node_modules/d", ".hidden/e"):
         write(f"x/{name}.scenario.yaml")
     assert main(["play", "x/b.scenario.yaml", "x", "x/../x/a.scenario.yaml"]) == 0
     told = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:-1]]
     assert told == ["x/b.scenario.yaml", "x/a.scenario.yaml", "x/c.scenario.yaml"]
+    assert labs[0].upcoming == ["a", "c", None]
 
 
 def test_play_hands_its_options_to_the_lab(labs, capsys):
