@@ -21,19 +21,21 @@ class Interrupt:
     """
 
     def __init__(self) -> None:
-        """Change nothing yet."""
-        self._before: Any = None
+        """Let SIGTERM end a run as Ctrl-C does: by itself it would kill Python before anything is cleaned up."""
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
         """Ignore what follows. Only the main thread may; another one gets here by `pytest.exit`."""
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def restore(self) -> None:
-        """Give Ctrl-C back its meaning, for a program that goes on after `pytest.main`."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        """Give the signals back their meaning, for a program that goes on after `pytest.main`."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 def shield(config: pytest.Config) -> None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import psutil
+
 from fakemodel.server import FakeModel, FakeModelError
 from harness import runner
 from harness.opencode.binary import Binary, resolve, ripgrep
 from harness.opencode.egress import EgressTrap
 from harness.opencode.pool import Pool
 from harness.probe.control import Control
-from harness.process.supervisor import Supervisor
+from harness.process.supervisor import Supervisor, sweep_orphans
 from harness.props import Props, lay_out
 from harness.scenario.loader import load
 from harness.scenario.model import Scenario
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["TAG_PREFIX", "Lab"]
 
 TAG_PREFIX = "guardlab-"
+OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,10 @@ class Lab:
             self.binary = self._binary or resolve(self.settings)
             rg = ripgrep(self.settings)
             # The real path: OpenCode names a workspace by it, and macOS's temporary folder is a link.
+            _clear_orphans()
             self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
             undo.callback(shutil.rmtree, self.root, ignore_errors=True)
+            (self.root / OWNER).write_text(str(os.getpid()), encoding="utf-8")
             self.supervisor = Supervisor(self.tag)
             undo.enter_context(self.supervisor)
             self.egress = undo.enter_context(EgressTrap())
@@ -129,8 +134,9 @@ class Lab:
         """Play one scenario and judge it.
 
         `upcoming` is played next: its folders are laid out meanwhile. `hold` gets the live scene when the steps are
-        over, however they ended. Raises SourceError for a file that is no scenario; everything else that goes wrong is in the
-        run.
+        over, however they ended.
+
+        Raises SourceError for a file that is no scenario; everything else that goes wrong is in the run.
         """
         if not isinstance(scenario, Scenario):
             scenario = load(Path(scenario))
@@ -159,3 +165,12 @@ class Lab:
         if self._last:
             shutil.rmtree(self._last, ignore_errors=True)
             self._last = None
+
+
+def _clear_orphans() -> None:
+    """Remove what runs that were killed (SIGKILL, a power cut) could not remove themselves."""
+    sweep_orphans(TAG_PREFIX)
+    for note in Path(tempfile.gettempdir()).glob(f"{TAG_PREFIX}*/{OWNER}"):
+        owner = note.read_text(encoding="utf-8")
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(note.parent, ignore_errors=True)

@@ -31,14 +31,14 @@ def check_loaded(scene: Scene) -> None:
         lambda: "the probe, which OpenCode loads first",
     )
     scene.tools.control.flush()
-    evaluated = {e.data["guard"] for e in scene.timeline.entries if e.kind == "loaded"}
+    evaluated = {e.data["url"] for e in scene.timeline.entries if e.kind == "loaded"}
     for guard in scene.props.guards:
         said = _refusal(scene, guard)
         if said:
             raise NotLoadedError(
                 f"guard {guard.name} is not loaded: {said}", f"OpenCode was told to load {guard.source}."
             )
-        if guard.name not in evaluated:
+        if guard.entry.as_uri() not in evaluated:
             raise NotLoadedError(
                 f"guard {guard.name} is not loaded: OpenCode reported no error, "
                 f"but {guard.entry.name} was never evaluated to its end",
@@ -47,20 +47,27 @@ def check_loaded(scene: Scene) -> None:
 
 
 def _refusal(scene: Scene, guard: Installed) -> str | None:
-    root = str(guard.root)
+    """Give what OpenCode said of the guard's files. It names them by URL or by path: `%20` or a blank, `/C:/` or `C:\\`."""
+    names = (guard.root.as_uri(), str(guard.root))
 
-    def public(text: str) -> str:
-        """Name the guard's own files, not those of its private copy."""
-        if guard.source.is_file():
-            text = text.replace(str(guard.entry), str(guard.source))
-        return text.replace(root, str(guard.source if guard.source.is_dir() else guard.source.parent))
+    def about(text: str) -> bool:
+        return any(name in text for name in names)
 
     for entry in scene.timeline.entries:
         if entry.kind == "session.error" and not entry.session:
             text = str(((entry.data.get("error") or {}).get("data") or {}).get("message", ""))
-            if REFUSED in text and root in text:
-                return public(text)
+            if REFUSED in text and about(text):
+                return _public(text, guard)
     for line in scene.log.lines():
-        if LOGGED in line and root in line:
-            return public(line)
+        if LOGGED in line and about(line):
+            return _public(line, guard)
     return None
+
+
+def _public(text: str, guard: Installed) -> str:
+    """Name the guard's own files, not those of its private copy."""
+    folder = guard.source if guard.source.is_dir() else guard.source.parent
+    places = [(guard.root, folder)] if guard.source.is_dir() else [(guard.entry, guard.source), (guard.root, folder)]
+    for private, own in places:
+        text = text.replace(private.as_uri(), own.as_uri()).replace(str(private), str(own))
+    return text

@@ -13,7 +13,7 @@ from harness.activity import Activity
 from harness.entries import exchange_data
 from harness.errors import SetupError
 from harness.evidence import Tail, log_of
-from harness.opencode.config import config_of
+from harness.opencode.config import PACKAGES, config_of
 from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
 
@@ -187,7 +187,8 @@ def _config(scene: Scene) -> dict[str, Any]:
         },
     ]
     return config_of(
-        base_url=scene.stage.base_url("openai_chat"),
+        base_url=scene.stage.base_url(options.protocol),
+        package=PACKAGES[options.protocol],
         shell=scene.props.shell.path,
         probe=probe,
         guards=scene.props.guards,

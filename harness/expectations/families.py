@@ -9,6 +9,7 @@ from harness.expectations.blocked import Blocked
 from harness.expectations.continuations import Continuations, IdleBefore
 from harness.expectations.executed import Executed
 from harness.expectations.files import Files
+from harness.expectations.happened import Event
 from harness.expectations.permissions import Permissions
 from harness.expectations.program import Exit, Stderr
 from harness.expectations.requests import ExchangeEnded, Requests, StreamClosed
@@ -36,4 +37,5 @@ FAMILIES: tuple[type[Expectation], ...] = (
     Files,
     Exit,
     Stderr,
+    Event,
 )

@@ -24,7 +24,7 @@ class ToolResult(Expectation):
     """The text of a tool's result as the next request showed it to the model.
 
     Fields: `tool`, `input` (the given keys are equal) and `session` choose the calls; the text `contains` or `equals`
-    this, or is `identical` (its SHA-256 is that of the first call's result); `nth` the positions among them, from 1, of
+    this, or is `identical` (its SHA-256 is that of the first of them); `nth` the positions among them, from 1, of
     the calls with such a result (these and no others; at least one by default).
     """
 
@@ -47,7 +47,8 @@ class ToolResult(Expectation):
         """Compare what the model was told of the chosen calls."""
         calls = matching(emissions(record), self.tool, self.input, self.session)
         found = [result_of(record, call) for call in calls]
-        first = next((hash_of(result[1]) for result in found if result), "")
+        meant = found[self.nth.low - 1 :] if self.nth else found
+        first = next((hash_of(result[1]) for result in meant if result), "")
         hits = [result is not None and self._fits(result[1], first) for result in found]
         proofs = [result[0].seq if result else call.last for call, result in zip(calls, found, strict=True)]
         what = self._words(first)

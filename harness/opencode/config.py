@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MODEL", "PROVIDER", "config_of"]
+__all__ = ["MODEL", "PACKAGES", "PROVIDER", "config_of"]
 
 PROVIDER, MODEL = "test", "model"
+
+PACKAGES: Mapping[str, str] = {
+    "openai_chat": "@ai-sdk/openai-compatible",
+    "openai_chat_whole": "@ai-sdk/mistral",
+    "openai_responses": "@ai-sdk/openai",
+    "anthropic_messages": "@ai-sdk/anthropic",
+    "google_generate": "@ai-sdk/google",
+}
+"""What the fake model can speak -> OpenCode's bundled package that speaks it (opencode-facts.md J)."""
 
 # opencode-facts.md F.3: nothing is shared, downloaded, formatted or recorded beside the session itself.
 QUIET: Mapping[str, Any] = {
@@ -30,7 +39,13 @@ class _Guard(Protocol):
 
 
 def config_of(
-    *, base_url: str, shell: Path, probe: Any, guards: Sequence[_Guard], extra: Mapping[str, Any]
+    *,
+    base_url: str,
+    package: str = PACKAGES["openai_chat"],
+    shell: Path,
+    probe: Any,
+    guards: Sequence[_Guard],
+    extra: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Build the config: one provider that is the fake model, the recording shell, the probe first, then the guards.
 
@@ -38,7 +53,7 @@ def config_of(
     """
     model = {"name": MODEL, "tool_call": True, "reasoning": True, "limit": {"context": 200_000, "output": 32_000}}
     provider = {
-        "npm": "@ai-sdk/openai-compatible",
+        "npm": package,
         "name": PROVIDER,
         "options": {"baseURL": base_url, "apiKey": "guardlab"},
         "models": {MODEL: model},

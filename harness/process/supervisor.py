@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections import deque
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["TAG_VARIABLE", "Child", "Supervisor", "Survivor", "sweep_tag_prefix"]
+__all__ = ["TAG_VARIABLE", "Child", "Supervisor", "Survivor", "sweep_orphans", "sweep_tag_prefix"]
 
 TAG_VARIABLE = "GUARDLAB_RUN"
 """The environment variable that marks every process of a run; children inherit it."""
+
+OWNER_VARIABLE = "GUARDLAB_OWNER"
+"""The environment variable that names the process id of the run that a process belongs to."""
 
 _POLITE = 1.0  # seconds between asking a child to end and killing it; OpenCode ends within 0.2 (opencode-facts.md H)
 _SWEEP = 5.0  # seconds that a killed process may take to go
@@ -113,8 +117,8 @@ class Supervisor:
                 last.callback(self.stop, child)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """Return `env` with the tag of this run."""
-        return {**env, TAG_VARIABLE: self.tag}
+        """Return `env` with the tag of this run and the id of this process."""
+        return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: str(os.getpid())}
 
     def spawn(self, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, name: str) -> Child:
         """Start a program in a process group of its own, with no input, and its output appended to `log`.
@@ -196,10 +200,15 @@ def sweep_tag_prefix(prefix: str) -> list[Survivor]:
     return _sweep(lambda tag: tag.startswith(prefix))
 
 
-def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = ()) -> list[Survivor]:
+def sweep_orphans(prefix: str) -> list[Survivor]:
+    """Kill and return every process whose tag begins with `prefix` and whose run was itself killed."""
+    return _sweep(lambda tag: tag.startswith(prefix), orphans=True)
+
+
+def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = (), *, orphans: bool = False) -> list[Survivor]:
     survivors: dict[int, Survivor] = {}
     for _ in range(_PASSES):
-        found = _tagged(wanted, spare)
+        found = [p for p in _tagged(wanted, spare) if not (orphans and _owned(p))]
         if not found:
             break
         survivors |= {process.pid: Survivor(process.pid, command_line(process)) for process in found}
@@ -214,8 +223,17 @@ def _tagged(wanted: Callable[[str], bool], spare: Collection[int]) -> list[psuti
     return [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
 
 
+def _owned(process: psutil.Process) -> bool:
+    owner = _variable(process, OWNER_VARIABLE)
+    return not owner.isdecimal() or psutil.pid_exists(int(owner))
+
+
 def _tag(process: psutil.Process) -> str:
+    return _variable(process, TAG_VARIABLE)
+
+
+def _variable(process: psutil.Process, name: str) -> str:
     try:
-        return process.environ().get(TAG_VARIABLE, "")
+        return process.environ().get(name, "")
     except (psutil.Error, OSError):
         return ""  # another user's process, or one that has just ended

@@ -20,6 +20,7 @@ Texts = Annotated[tuple[str, ...], Field(strict=False)]  # a list in YAML; its m
 __all__ = ["ApiFault", "Check", "GuardUse", "Head", "OpenCode", "PathGuard", "Scenario", "Step", "Workspace"]
 
 System = Literal["posix", "linux", "macos", "windows", "wsl"]
+Protocol = Literal["openai_chat", "openai_chat_whole", "openai_responses", "anthropic_messages", "google_generate"]
 MAIN = "main"
 
 
@@ -57,12 +58,17 @@ class ApiFault(Value):
 
 
 class OpenCode(Value):
-    """How OpenCode runs: `config` joins opencode.json, `env` its environment, `api` spoils guards' calls."""
+    """How OpenCode runs.
+
+    Fields: `config` joins opencode.json; `env` its environment; `api` spoils guards' calls; `via` a server or one
+    `opencode run` a prompt; `protocol` what the provider speaks.
+    """
 
     config: dict[str, Any] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     api: dict[str, ApiFault] = Field(default_factory=dict)
     via: Literal["serve", "run"] = "serve"
+    protocol: Protocol = "openai_chat"
 
 
 class PathGuard(Value):

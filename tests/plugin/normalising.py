@@ -28,3 +28,8 @@ def section(text, title):
     found = re.search(rf"^_+ {re.escape(title)}.*? _+\n(.*?)(?={ends})", text, re.MULTILINE | re.DOTALL)
     assert found, f"no section {title} in:\n{text}"
     return found[1].rstrip() + "\n"
+
+
+def normal_entries(text):
+    """Replace where in the timeline and when each entry stands."""
+    return re.sub(r"^  #\d+ +[+-]\d+\.\d\ds ", "  #N +T ", re.sub(r"of \d+ entries", "of N entries", text), flags=re.M)

@@ -1,4 +1,4 @@
-"""Cases of `tool_result`, `permissions`, `exchange`, `toast`, `log`, `files`, `exit` and `stderr`."""
+"""Cases of `tool_result`, `event`, `permissions`, `exchange`, `toast`, `log`, `files`, `exit` and `stderr`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,22 @@ def task() -> Story:
     call = story.call("task", text="<task>I stop.</task>", description="d")
     story.request("main", (call, "<task>I stop.</task>"), reply=2)
     story.block("bash", command="git status")
+    return story
+
+
+def told(*outputs: str) -> Story:
+    story = Story()
+    story.prompt()
+    for output in outputs:
+        call = story.call("bash", text=output, command="git status")
+        story.request("main", (call, output))
+    return story
+
+
+def retried() -> Story:
+    story = Story()
+    story.prompt()
+    story.event("session.status", status={"type": "retry", "attempt": 1, "message": "Rate limit"})
     return story
 
 
@@ -95,6 +111,15 @@ CASES = (
     Case("contains", "pass", "tool_result: {session: main, tool: task, contains: I stop.}", task),
     Case("equals", "pass", "tool_result: {tool: task, nth: 1, equals: <task>I stop.</task>}", task),
     Case("without ids", "pass", "tool_result: {tool: read, input: {filePath: a}, equals: text of a}", google),
+    Case(
+        "tool_result-identical", "fail", "tool_result: {tool: bash, nth: 1..2, identical: true}", lambda: told("a", "b")
+    ),
+    Case("identical", "pass", "tool_result: {tool: bash, nth: 1..2, identical: true}", lambda: told("a", "a")),
+    Case("event", "fail", "event: {type: session.status, has: {status: {type: retry, attempt: 2}}}", retried),
+    Case("event-count", "fail", "event: {type: session.status, times: 0}", retried),
+    Case("event-none", "fail", "event: {type: session.compacted}", retried),
+    Case("retry", "pass", "event: {type: session.status, has: {status: {type: retry}}, times: 1}", retried),
+    Case("no event", "pass", "event: {type: session.compacted, times: 0}", retried),
     Case("permissions", "fail", "permissions: {action: bash, asked: 1, replied: once}", asked),
     Case("permissions-count", "fail", "permissions: {action: bash, asked: 2}", asked),
     Case("permissions-unanswered", "fail", "permissions: {action: bash, replied: always}", lambda: asked(None)),
