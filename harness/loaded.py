@@ -47,7 +47,7 @@ def check_loaded(scene: Scene) -> None:
 
 
 def _refusal(scene: Scene, guard: Installed) -> str | None:
-    """Give what OpenCode said of the guard's files. It names them by URL or by path: `%20` or a blank, `/C:/` or `C:\\`."""
+    """Give what OpenCode said of the guard's files. It names them by URL or by path, and these may differ."""
     names = (guard.root.as_uri(), str(guard.root))
 
     def about(text: str) -> bool:

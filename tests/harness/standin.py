@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 
+from harness.evidence import Tail
 from harness.opencode.server import Server
 from harness.props import Props
 from harness.scenario.loader import loads
@@ -108,19 +109,23 @@ class Control:
     def release(self, _directory, gate):
         self.log.append(f"release api {gate}")
 
+    def move_clock(self, directory, seconds):
+        self.log.append(f"move {directory} by {seconds}")
+
 
 def unused(session="main", reply=1, used=0, wanted=1):
     return SimpleNamespace(session=session, reply=reply, used=used, wanted=wanted)
 
 
-def a_scene(folder, text="steps: [{prompt: Go.}]", program=None):
+def a_scene(folder, text="steps: [{prompt: Go.}]", program=None, guards=()):
     """Set a scene for a scenario whose steps, expect and so on are `text`; `scene.asked` is the log of everything."""
     log = []
     scenario = loads(HEAD + text, folder / "x.scenario.yaml")
     tools = SimpleNamespace(model=None, control=Control(log))
-    props = Props(folder, SimpleNamespace(root=folder / "workspace"), None, (), {})
+    props = Props(folder, SimpleNamespace(root=folder / "workspace"), None, tuple(guards), {"a.py": "hash"})
     scene = Scene(scenario, props, program or Machine(log), tools, Timeline())
     scene.stage, scene.driver, scene.asked = Stage(log), Driver(log), log
+    scene.log = Tail(folder / "opencode.log")
     return scene
 
 

@@ -61,8 +61,8 @@ export const later = async (ms) => { await null; await new Promise((done) => set
 TIMERS = """
 import { fileURLToPath } from "node:url"
 patchTimers(state)
-state.roots.set(fileURLToPath(new URL("guard", import.meta.url)), "/w")
-const guard = await import("./guard/index.mjs")
+state.roots.set(fileURLToPath(new URL("a gärd", import.meta.url)), "/w")
+const guard = await import("./a gärd/index.mjs")
 const over = (ms) => new Promise((done) => state.realTimeout(done, ms))
 const kinds = () => told.map((one) => `${one.kind} ${one.id}`)
 """
@@ -70,7 +70,7 @@ const kinds = () => told.map((one) => `${one.kind} ${one.id}`)
 
 @pytest.fixture
 def timers(run, script):
-    script(GUARD, "guard/index.mjs")
+    script(GUARD, "a gärd/index.mjs")
     script("export const wait = (...given) => setTimeout(...given)", "opencode/index.mjs")
     return lambda code: run(TIMERS + code)
 

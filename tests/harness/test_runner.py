@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from standin import a_scene
+
+from harness import runner
+from harness.errors import CrashError, DeadlineError, NotLoadedError, SetupError
+from harness.runner import _leave, _settled_last, judge
+from harness.scenario.loader import loads
+from harness.timeline import Record
+
+TEXT = """\
+format: 1
+title: One answer
+script: [{say: Hello.}]
+steps: [{prompt: Go.}]
+expect: [{answer: Hello.}, {blocked: {tool: bash, times: 0}}]
+"""
+
+
+def judged(tmp_path, text=TEXT, **facts):
+    run = judge(loads(text, tmp_path / "x.scenario.yaml"), Record((), {}, 0.0, facts), seconds=1.5)
+    return run, [one.name for one in run.broken], len(run.verdicts)
+
+
+def told(error):
+    return {"kind": error.kind, "message": error.message, "hint": error.hint}
+
+
+def test_a_record_is_judged_by_everything(tmp_path):
+    run, broken, verdicts = judged(tmp_path, egress=["models.dev:443"])
+    assert (run.error, broken, verdicts, run.seconds) == (None, ["egress"], 2, 1.5)
+
+
+def test_what_a_scenario_allows_is_not_told(tmp_path):
+    assert judged(tmp_path, TEXT + "allow: [egress]\n", egress=["models.dev:443"])[1] == []
+
+
+@pytest.mark.parametrize("error", [DeadlineError("late", "Look."), CrashError("gone")])
+def test_an_error_of_the_run_does_not_hide_the_rest(tmp_path, error):
+    run, broken, verdicts = judged(tmp_path, error=told(error), survivors=["sleep 60"])
+    assert (type(run.error), str(run.error), broken, verdicts) == (type(error), str(error), ["survivor"], 2)
+
+
+@pytest.mark.parametrize("error", [NotLoadedError("refused", "Look."), SetupError("no git")])
+def test_a_run_that_proves_nothing_is_not_judged(tmp_path, error):
+    run, broken, verdicts = judged(tmp_path, error=told(error), survivors=["sleep 60"])
+    assert (type(run.error), str(run.error), broken, verdicts) == (type(error), str(error), [], 0)
+    assert not run.passed
+
+
+@pytest.mark.parametrize(
+    ("steps", "last"),
+    [
+        ("[{prompt: Go.}]", True),
+        ("[{send: Go.}, {wait_for: settled}]", True),
+        ("[{send: Go.}]", False),
+        ("[{prompt: Go.}, {wait_for: {gate: middle}}]", False),
+        ("[{prompt: Go.}, abort]", False),
+    ],
+)
+def test_who_has_settled_already_does_not_settle_again(tmp_path, steps, last):
+    assert _settled_last(a_scene(tmp_path, f"steps: {steps}")) is last
+
+
+# -- the steps of a run
+
+
+@pytest.fixture
+def played(tmp_path, monkeypatch):
+    """Perform steps with the waits noted instead of waited."""
+
+    def perform(text, **lab):
+        scene = a_scene(tmp_path, text)
+        monkeypatch.setattr(runner, "check_loaded", lambda _scene: scene.asked.append("loaded?"))
+        monkeypatch.setattr(runner, "catch_up", lambda _scene: scene.asked.append("catch up"))
+        monkeypatch.setattr(runner, "settle", lambda _scene, seconds: scene.asked.append(f"settle {seconds:g}"))
+
+        def do(_scene, step, seconds):
+            scene.asked.append(f"{step.kind} {seconds:g}")
+            if step.value == "unscripted":
+                scene.activity.unscripted = True
+
+        monkeypatch.setattr(runner, "do", do)
+        runner._perform(scene, SimpleNamespace(settings=SimpleNamespace(step_timeout=60.0), **lab))
+        return [line for line in scene.asked if not line.startswith(("create", "bind"))]
+
+    return perform
+
+
+def test_the_guard_is_proven_before_the_first_step_and_after_the_last(played):
+    assert played("steps: [{prompt: Go.}]") == ["loaded?", "prompt 60", "catch up", "loaded?"]
+
+
+def test_a_run_that_is_not_settled_is_settled_at_the_end(played):
+    assert played("steps: [{send: Go.}]\nstep_timeout: 5s") == [
+        "loaded?",
+        "send 5",
+        "settle 5",
+        "catch up",
+        "loaded?",
+    ]
+
+
+def test_after_an_unscripted_request_nothing_is_done(played):
+    assert played("steps: [{send: unscripted}, {send: Go.}]") == ["loaded?", "send 60"]
+
+
+# -- leaving
+
+
+@pytest.fixture
+def lab():
+    discarded = []
+    return SimpleNamespace(pool=SimpleNamespace(discard=discarded.append), discarded=discarded)
+
+
+def test_a_server_is_left_clean(tmp_path, lab):
+    scene = a_scene(tmp_path)
+    scene.stage.gates = ["middle"]
+    scene.driver.answers = [{"ses_1": {"type": "busy"}, "ses_2": {"type": "retry"}}]
+    _leave(scene, lab)
+    assert scene.asked == ["release middle", "status", "abort ses_1", "abort ses_2", "dispose"]
+    assert lab.discarded == []
+
+
+def test_a_server_that_cannot_be_left_clean_is_not_used_again(tmp_path, lab):
+    def status():
+        raise CrashError("no answer")
+
+    scene = a_scene(tmp_path)
+    scene.driver.status = status
+    _leave(scene, lab)
+    assert lab.discarded == [scene.program]
+
+
+def test_a_server_that_is_gone_is_not_asked(tmp_path, lab):
+    scene = a_scene(tmp_path)
+    scene.program.up = False
+    _leave(scene, lab)
+    assert (scene.asked, lab.discarded) == ([], [])
