@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["pytester"]  # for tests/plugin; pytest takes this line from here only
+
 OUTPUT = Path(__file__).parent / "output"
 
 

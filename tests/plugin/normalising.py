@@ -32,4 +32,5 @@ def section(text, title):
 
 def normal_entries(text):
     """Replace where in the timeline and when each entry stands."""
-    return re.sub(r"^  #\d+ +[+-]\d+\.\d\ds ", "  #N +T ", re.sub(r"of \d+ entries", "of N entries", text), flags=re.M)
+    placed = re.sub(r"^  #\d+ +[+-]\d+\.\d\ds ", "  #N +T ", text, flags=re.MULTILINE)
+    return re.sub(r"of \d+ entries", "of N entries", placed)

@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import psutil
 
 if TYPE_CHECKING:
     import socket
+    from pathlib import Path
 
     import pytest
 
@@ -91,7 +91,8 @@ class Project:
 
     def left(self):
         """Name the processes and the temporary files that are still there."""
-        return [f"{one.pid} {one.cmdline()}" for one in self.processes()] + sorted(os.listdir(self.temporary))
+        processes = [f"process {one.pid} {one.cmdline()}" for one in self.processes()]
+        return processes + sorted(str(path) for path in self.temporary.rglob("*"))
 
     def kept(self):
         """Name the scenarios whose files were kept."""
@@ -99,7 +100,7 @@ class Project:
 
     def junit(self):
         """Read junit.xml: an item's seconds and its properties, by its name."""
-        cases = ElementTree.parse(self.path / "junit.xml").iter("testcase")  # noqa: S314 - pytest has just written it
+        cases = ET.parse(self.path / "junit.xml").iter("testcase")  # noqa: S314 - pytest has just written it
         return {
             case.get("name"): (float(case.get("time")), {p.get("name"): p.get("value") for p in case.iter("property")})
             for case in cases

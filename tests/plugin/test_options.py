@@ -95,7 +95,7 @@ def test_the_option_for_the_binary_wins_over_the_variable_and_the_ini_file(silen
         (("--keep-runs=sometimes",), "argument --keep-runs: invalid choice: 'sometimes'"),
         (("--step-timeout=soon",), "argument --step-timeout: invalid float value: 'soon'"),
         (("--step-timeout=0",), "ERROR: the step timeout is 0 s; wanted more than 0 s"),
-        (("--opencode-version=latests",), "ERROR: the OpenCode version is 'latests'; wanted a full one like 1.18.33, or latest"),
+        (("--opencode-version=newest",), "ERROR: the OpenCode version is 'newest'; wanted a full one like 1.18.33, or"),
     ],
     ids=["keep-runs", "step-timeout", "no-step-timeout", "version"],
 )
