@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.activity import Activity
 from harness.entries import exchange_data
-from harness.errors import SetupError
+from harness.errors import DeadlineError, SetupError
 from harness.evidence import Tail, log_of
 from harness.opencode.config import PACKAGES, config_of
 from harness.opencode.oneshot import OneShot
@@ -164,11 +164,18 @@ class Scene:
                 self.sessions.setdefault(exchange.session_id, exchange.session)
             seconds = event.detail.get("elapsed")
             if seconds:
-                self.tools.control.move_clock(self.directory, float(seconds))
+                self._move_clock(float(seconds))
         data = exchange_data(event)
         self.timeline.add(
             "model", f"exchange.{event.kind}", "fake", session=exchange.session_id, data=data, at=event.at
         )
+
+    def _move_clock(self, seconds: float) -> None:
+        """Bring a failure home: it happens in the fake model's thread, which other scenarios use too."""
+        try:
+            self.tools.control.move_clock(self.directory, seconds)
+        except DeadlineError as error:
+            self.timeline.fail(error)
 
 
 def _config(scene: Scene) -> dict[str, Any]:

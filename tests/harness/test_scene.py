@@ -7,7 +7,7 @@ from standin import a_scene
 
 from fakemodel.exchange import Event, Exchange
 from fakemodel.request import Request
-from harness.errors import SetupError
+from harness.errors import DeadlineError, SetupError
 from harness.opencode.oneshot import OneShot
 from harness.probe.control import ProbeEntry
 
@@ -91,6 +91,17 @@ def test_elapsed_moves_the_clock_before_the_entry_is_there(scene):
     assert scene.timeline.last.data["elapsed"] == 26.0
     scene.exchange(Event("received", 1.0, exchange("main"), {"elapsed": 0.0}))
     assert len(scene.asked) == 1
+
+
+def test_a_clock_that_does_not_move_is_the_runs_failure_and_not_the_fake_models(scene):
+    def blocked(_directory, _seconds):
+        raise DeadlineError("its event loop is blocked")
+
+    scene.tools.control.move_clock = blocked
+    scene.exchange(Event("received", 1.0, exchange("main"), {"elapsed": 26.0}))
+    assert scene.timeline.last.kind == "exchange.received"
+    with pytest.raises(DeadlineError, match=r"^its event loop is blocked$"):
+        scene.timeline.check()
 
 
 @pytest.mark.parametrize(
