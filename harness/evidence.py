@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Tail", "collect", "log_of"]
 
 SMALL_FILE = 20_000
+SESSION = re.compile(r"ses_\w+")
 # The recording shell takes its time from the system's clock and a file's date; the two differ by less than this.
 SHELL_ERROR = 0.005
 
@@ -57,8 +59,14 @@ def collect(scene: Scene) -> dict[str, Any]:
         "files": scene.props.workspace.contents(),
         "contents": _small_files(scene),
         "log": log,
-        "error_lines": [line for line in log if "level=ERROR" in line],
+        "error_lines": [line for line in log if "level=ERROR" in line and _is_ours(scene, line)],
     }
+
+
+def _is_ours(scene: Scene, line: str) -> bool:
+    """Tell this scenario's lines from those of the one before, which OpenCode may write late."""
+    session = SESSION.search(line)
+    return session is None or any(entry.session == session[0] for entry in scene.timeline.entries)
 
 
 def _add_commands(scene: Scene) -> None:

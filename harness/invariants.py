@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from harness.timeline import Record
 
 SESSION_ERROR_LINE = " message=process session.id="
+STREAM_ERROR = ' message="stream error" '
 
 __all__ = ["INVARIANTS", "Broken", "broken"]
 
@@ -76,13 +77,19 @@ def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
 
 def _session_error(record: Record) -> Iterator[Broken]:
     """Find errors of a session that nobody caused: an abort is wanted, a faulty answer of the model explains one."""
-    explained = any(
-        e.data.get("ended_by") == "fault" or (e.data.get("status") or 0) >= 400 for e in record.of("exchange.closed")
-    )
+    explained = _has_faulty_answer(record)
     for entry in record.of("session.error"):
         error = entry.data.get("error") or {}
         if error.get("name") != "MessageAbortedError" and not explained:
             yield Broken("session_error", f"unexpected session.error: {_short(error)}", (entry.seq,))
+
+
+def _has_faulty_answer(record: Record) -> bool:
+    """Whether the script spoiled an answer, or a request got none: OpenCode then reports what it could not use."""
+    return any(
+        e.data.get("faults") or e.data.get("ended_by") == "fault" or (e.data.get("status") or 0) >= 400
+        for e in record.of("exchange.closed")
+    )
 
 
 def _short(error: Mapping[str, object]) -> str:
@@ -91,9 +98,13 @@ def _short(error: Mapping[str, object]) -> str:
 
 
 def _error_log(record: Record) -> Iterator[Broken]:
-    """Find errors in OpenCode's log. It logs each session.error a second time; those are judged above."""
+    """Find errors in OpenCode's log.
+
+    It logs each session.error a second time, which is judged above, and each answer of the model that it could not use.
+    """
+    faulty = _has_faulty_answer(record)
     for line in record.facts.get("error_lines", ()):
-        if SESSION_ERROR_LINE in line:
+        if SESSION_ERROR_LINE in line or (faulty and STREAM_ERROR in line):
             continue
         yield Broken("error_log", f"OpenCode logged an error: {line}")
 
