@@ -26,7 +26,8 @@ def exchange_data(event: ModelEvent) -> dict[str, Any]:
     if event.kind == "closed":
         ms = (event.at - exchange.received_at) * 1000
         data |= {
-            "status": exchange.status, "ended_by": exchange.ended_by, "faults": list(exchange.faults), "chunks_sent": exchange.chunks_sent,
+            "status": exchange.status, "ended_by": exchange.ended_by,
+            "faults": list(exchange.faults), "chunks_sent": exchange.chunks_sent,
             "chunks_scripted": exchange.chunks_scripted, "repeats": exchange.repeats, "text_sent": exchange.text_sent,
             "stop_lag": exchange.stop_lag, "part": exchange.part, "ms": round(ms, 3),
         }  # fmt: skip
