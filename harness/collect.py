@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -99,8 +100,14 @@ def _kept_failures(run: Run, settings: Settings, shown: str) -> list[Failure]:
     try:
         return run.failures(artifacts=keep(run, settings, shown), reproduce=again)
     except OSError as error:
-        lost = f"the files of this run could not be kept in {settings.runs_dir}: {error.strerror or error}"
+        lost = f"the files of this run could not be kept in {settings.runs_dir}: {_reason(error)}"
         return [*run.failures(reproduce=again), Failure("setup", file=shown, span=None, key="setup", problem=lost)]
+
+
+def _reason(error: OSError) -> str:
+    """Say why in a few words. `shutil.Error` has a list of files instead, each with a reason: the first will do."""
+    text = str(error.args[0][0][-1]).partition(": ")[0] if isinstance(error, shutil.Error) else error.strerror
+    return re.sub(r"^\[Errno \d+\] ", "", text or str(error))
 
 
 def lab_of(config: pytest.Config) -> Lab:
