@@ -1,4 +1,4 @@
-"""Proves that a contract is proven: with a deliberate fault in the guard, a scenario that names the clause must fail."""
+"""Proves clauses: with a deliberate fault in the guard, a scenario that names the clause must fail."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _expectation_that_fails(run: Run) -> str | None:
 
 
 def _scenarios_by_clause(root: Path) -> Mapping[str, list[str]]:
-    """Give the scenario files that name each clause: those made for it first, those with a process of their own last."""
+    """Give the scenario files that name each clause: those made for it first, slow ones (own process) last."""
     found: dict[str, list[tuple[bool, bool, str]]] = {}
     for path in (root / "scenarios").rglob(f"*{SUFFIX}"):
         scenario = load(path)
