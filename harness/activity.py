@@ -47,7 +47,7 @@ class Activity:
         for session, count in self.accepted.items():
             if count > 0:
                 yield f"OpenCode has not taken up {count} accepted prompt(s) of session {session}"
-        for session in sorted(self.starting - self.status.keys()):
+        for session in sorted(self.starting):
             yield f"session {session} has a new message but did not start"
         for call in self.calls.values():
             yield f"the guard's call {call} is in flight"

@@ -128,8 +128,11 @@ def test_a_file_that_opencode_would_not_load(tree, put, tmp_path, manifest):
 def test_options_and_marker_are_handed_on(tree, put):
     guard = put(tree({"guard.js": ""}, "guard.js"), options={"threshold": 4}, marker="[MINE]")
     assert (guard.spec, guard.marker) == ([guard.entry.as_uri(), {"threshold": 4}], "[MINE]")
-    again = put(tree({"guard.js": ""}, "guard.js").parent / "guard.js", name="empty")
-    assert again.spec == again.entry.as_uri(), "no options at all, as its user writes it"
+
+
+def test_empty_options_are_options(tree, put):
+    guard = put(tree({"guard.js": ""}, "guard.js"), options={})
+    assert guard.spec == [guard.entry.as_uri(), {}]
 
 
 # -- the private copy
@@ -266,7 +269,7 @@ def test_loop_guard_entry_takes_its_place(tree, put):
     environ = {"LOOP_GUARD_ENTRY": str(source)}
     guard = put(None, name="infinity", environ=environ)
     assert (guard.source, guard.entry) == (source, guard.root / "dist" / "index.js")
-    assert put(tree({"a/g.js": ""}, "a/g.js"), name="mine", environ=environ).source.name == "g.js", "only infinity's"
+    assert put(None, name="doom-loop", environ=environ).source != source, "only infinity's"
 
 
 def test_an_empty_loop_guard_entry_counts_as_absent(put):

@@ -50,6 +50,8 @@ class Talking:
 
 def _handler(talking):
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def handle_call(self):
             length = int(self.headers.get("content-length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
@@ -61,19 +63,22 @@ def _handler(talking):
             status, answer = talking.answer
             self.send_response(status)
             self.send_header("content-length", str(len(answer)))
+            self.send_header("connection", "close")
             self.end_headers()
             self.wfile.write(answer)
 
         do_GET = do_POST = do_DELETE = handle_call  # noqa: N815 - the base class wants these names
 
         def stream(self):
+            self.close_connection = True
             if talking.greeting is not None:
                 self.send_response(talking.greeting)
                 self.send_header("content-type", "text/event-stream")
+                self.send_header("transfer-encoding", "chunked")
                 self.end_headers()
             while (line := talking.lines.get()) is not None:
                 try:
-                    self.wfile.write(line)
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(line), line))
                 except OSError:
                     return
 

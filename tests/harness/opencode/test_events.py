@@ -132,6 +132,7 @@ def test_stopping_wakes_a_read_that_is_blocked(opencode):
 def test_a_stream_that_ends_by_itself_is_told(opencode, events):
     opencode.hang_up()
     assert ended(events)
+    assert "peer closed connection" in str(events.error)
 
 
 def test_what_is_no_event_ends_the_stream_with_an_error(opencode, events):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.errors import DeadlineError
+from harness.probe import control as room
 from harness.probe.control import PINGS, Control, _Link
 
 HERE, THERE = "/work/here", "/work/there"
@@ -213,6 +214,16 @@ def test_the_best_handshake_counts(connect, seen):
     late = seen.wait(2)[1]
     assert (late.at, late.error) == (good.at, good.error)
     assert abs(good.at - true) <= good.error
+
+
+def test_the_clocks_are_equal_in_the_middle_of_the_round_trip(monkeypatch):
+    placed = []
+    link = _Link(SimpleNamespace(_deliver=lambda _link, entry: placed.append(entry)), None)
+    link.pings[1] = (10.0, threading.Event())
+    monkeypatch.setattr(room, "time", SimpleNamespace(monotonic=lambda: 12.0))
+    link.take({"kind": "pong", "t": 5_000_000, "data": {"id": 1}})
+    link.take({"kind": "config", "t": 5_001_500, "seq": 2, "directory": HERE})
+    assert [(entry.at, entry.error) for entry in placed] == [(12.5, 1.0)]
 
 
 def test_each_directory_has_its_own_sink(control, connect, seen):
