@@ -17,15 +17,15 @@ ASKED = (
 EXCHANGE = Exchange(
     number=3, session="main", session_id="ses_1", parent_id=None, kind="main", protocol="openai_chat", reply=2, use=1,
     received_at=10.0, first_at=10.1, closed_at=None, status=200, ended_by="client", chunks_sent=9, chunks_scripted=None,
-    part=(0, "text"), repeats=4, text_sent=80, stop_lag=0.002, faults=(), stalled=None,
+    part=(0, "text"), repeats=4, text_sent=80, stop_lag=0.002, faults=("garbage",), stalled=None,
     request=Request("model", stream=True, system="", messages=ASKED, tools=("bash",)),
 )  # fmt: skip
 COMMON = {"number": 3, "session": "main", "kind": "main", "reply": 2, "use": 1}
 
 
-def data(kind, at=10.25, messages=ASKED, **detail):
+def data(kind, messages=ASKED, protocol="openai_chat", **detail):
     request = replace(EXCHANGE.request, messages=messages)
-    return exchange_data(Event(kind, at, replace(EXCHANGE, request=request), detail))
+    return exchange_data(Event(kind, 10.25, replace(EXCHANGE, request=request, protocol=protocol), detail))
 
 
 def test_received_tells_what_is_new_in_the_request():
@@ -44,6 +44,11 @@ def test_received_without_messages():
     assert (empty["last_role"], empty["last_text"], empty["results"]) == (None, "", [])
 
 
+def test_google_sends_no_call_ids():
+    results = data("received", protocol="google_generate")["results"]
+    assert results == [{"call_id": "", "text": "new"}, {"call_id": "", "text": "newer"}]
+
+
 def test_a_long_last_text_is_clipped():
     assert data("received", messages=(Message("user", "x" * 2001),))["last_text"] == "x" * 2000
 
@@ -53,6 +58,7 @@ def test_closed_tells_what_was_really_sent():
         **COMMON,
         "status": 200,
         "ended_by": "client",
+        "faults": ["garbage"],
         "chunks_sent": 9,
         "chunks_scripted": None,
         "repeats": 4,

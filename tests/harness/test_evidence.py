@@ -83,6 +83,16 @@ def test_the_guards_logs_are_entries(scene, tmp_path):
     ]
 
 
+def test_errors_of_the_scenario_before_are_not_ours(scene, tmp_path):
+    """OpenCode may write them late; the sessions of this one have entries."""
+    scene.timeline.add("opencode", "session.created", "events", session="ses_1")
+    log = ["level=ERROR a session.id=ses_1 x", "level=ERROR b session.id=ses_0 x", "level=ERROR c", "level=WARN d"]
+    (tmp_path / "opencode.log").write_text("\n".join(log))
+    facts = collect(scene)
+    assert facts["error_lines"] == [log[0], log[2]]
+    assert facts["log"] == log
+
+
 def test_the_facts(scene, tmp_path):
     root = scene.props.workspace.root
     (root / "src").mkdir()

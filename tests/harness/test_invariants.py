@@ -31,10 +31,12 @@ ABORTED = error("MessageAbortedError", "Aborted")
 FAILED = error("APIError", "Bad Request")
 CLOSED = ("exchange.closed", {"number": 1, "status": 200, "ended_by": "script"})
 FAULTY = ("exchange.closed", {"number": 1, "status": 200, "ended_by": "fault"})
+SPOILED = ("exchange.closed", {"number": 1, "status": 200, "ended_by": "script", "faults": ["garbage"]})
 REFUSED = ("exchange.closed", {"number": 1, "status": 400, "ended_by": "script"})
 CUT_OFF = ("exchange.closed", {"number": 1, "status": None, "ended_by": "client"})
 LOGGED = 'level=ERROR message="failed to load plugin" path=file:///x.js'
 LOGGED_TWICE = "level=ERROR message=process session.id=ses_1 error=Bad Request"
+STREAM = 'level=ERROR message="stream error" session.id=ses_1'
 AGAIN = "was killed: /bin/sleep 60"
 
 # name -> (a record that breaks it, what is told, records that are whole)
@@ -70,12 +72,12 @@ CASES = {
     "session_error": (
         record(ABORTED, FAILED, CLOSED),
         [("session_error", "invariant", "unexpected session.error: APIError: Bad Request", (2,), None)],
-        [record(ABORTED, CLOSED), record(FAULTY, FAILED), record(FAILED, REFUSED)],
+        [record(ABORTED, CLOSED), record(FAULTY, FAILED), record(SPOILED, FAILED), record(FAILED, REFUSED)],
     ),
     "error_log": (
-        record(error_lines=[LOGGED_TWICE, LOGGED]),
-        [("error_log", "invariant", f"OpenCode logged an error: {LOGGED}", (), None)],
-        [record(error_lines=[LOGGED_TWICE]), record(error_lines=[])],
+        record(CLOSED, error_lines=[LOGGED_TWICE, LOGGED, STREAM]),
+        [("error_log", "invariant", f"OpenCode logged an error: {line}", (), None) for line in (LOGGED, STREAM)],
+        [record(error_lines=[LOGGED_TWICE]), record(error_lines=[]), record(SPOILED, error_lines=[STREAM])],
     ),
     "egress": (
         record(egress=["models.dev:443"]),
