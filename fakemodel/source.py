@@ -129,6 +129,20 @@ class _Composer(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, ya
         yaml.parser.Parser.__init__(self)
         yaml.composer.Composer.__init__(self)
         _CoreResolver.__init__(self)
+        self._in_plain = False
+
+    def scan_plain(self) -> yaml.Token:
+        """Read plain text; as in YAML 1.2, a question mark may stand in it between brackets too."""
+        self._in_plain = True
+        try:
+            return super().scan_plain()
+        finally:
+            self._in_plain = False
+
+    def peek(self, index: int = 0) -> str:
+        """Look ahead. PyYAML ends plain text between brackets at `?`, so it is shown a letter in its place."""
+        character: str = super().peek(index)
+        return "x" if character == "?" and self._in_plain else character
 
 
 def load_file(path: FilePath, *, shown_as: str | None = None) -> Document:

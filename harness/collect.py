@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -18,16 +17,15 @@ from harness.interrupt import shield
 from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
 from harness.plugin import RUN
+from harness.process.platform import System
 from harness.process.supervisor import sweep_tag_prefix
-from harness.report.artifacts import keep
-from harness.report.failure import Failure, render
+from harness.report.failure import render
 from harness.scenario.loader import load
 from harness.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from harness.report.run import Run
     from harness.scenario.model import Scenario
 
 __all__ = ["ScenarioFile", "ScenarioItem", "describe_binary"]
@@ -73,6 +71,9 @@ class ScenarioItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play it; raise its report when it does not pass."""
+        systems, here = self.scenario.head.systems, System.detect().names
+        if systems and not here.intersection(systems):
+            pytest.skip(f"this scenario is for {', '.join(systems)}; this is {', '.join(sorted(here))}")
         shown = _shown(self.path, self.config)
         try:
             lab = lab_of(self.config)
@@ -92,22 +93,6 @@ class ScenarioItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Say where it stands."""
         return self.path, 0, f"{self.scenario.name}: {self.scenario.head.title}"
-
-
-def _kept_failures(run: Run, settings: Settings, shown: str) -> list[Failure]:
-    """Keep the run's files and list what went wrong; that the disk takes no more must not cost the report."""
-    again = f"pytest {shown} --keep-runs=always"
-    try:
-        return run.failures(artifacts=keep(run, settings, shown), reproduce=again)
-    except OSError as error:
-        lost = f"the files of this run could not be kept in {settings.runs_dir}: {_reason(error)}"
-        return [*run.failures(reproduce=again), Failure("setup", file=shown, span=None, key="setup", problem=lost)]
-
-
-def _reason(error: OSError) -> str:
-    """Say why in a few words. `shutil.Error` has a list of files instead, each with a reason: the first will do."""
-    text = str(error.args[0][0][-1]).partition(": ")[0] if isinstance(error, shutil.Error) else error.strerror
-    return re.sub(r"^\[Errno \d+\] ", "", text or str(error))
 
 
 def lab_of(config: pytest.Config) -> Lab:

@@ -13,15 +13,17 @@ class GuardlabError(Exception):
     """An error that a run reports without a traceback.
 
     `kind` is the first word of the report and what the summary counts by (DESIGN.md, "What a failure prints").
-    `message` says what was found and what was wanted; `hint` says what to do and may be empty.
+    `message` says what was found and what was wanted; `hint` says what to do and may be empty; `key` is the key of the
+    scenario file that is to blame, if one is.
     """
 
     kind: ClassVar[Kind]
 
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message, hint)
+    def __init__(self, message: str, hint: str = "", key: str = "") -> None:
+        super().__init__(message, hint, key)
         self.message = message
         self.hint = hint
+        self.key = key
 
     def __str__(self) -> str:
         """Return the message and, on lines of its own, the hint."""

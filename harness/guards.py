@@ -80,6 +80,7 @@ def _source(use: GuardUse, environ: Mapping[str, str]) -> Path:
             raise SetupError(
                 f"guard {use.name}: {use.path} does not exist",
                 "The path is relative to the scenario file; is the guard built?",
+                key="guard",
             )
         return use.path.resolve()
     chosen = environ.get("LOOP_GUARD_ENTRY") if use.name == "infinity" else None
@@ -126,6 +127,7 @@ def _file_entry(source: Path, use: GuardUse) -> Path:
             f"guard {use.name}: OpenCode would load {source.parent / instead} instead of {source.name}, "
             f"because the package.json beside it names that file",
             "Name the package's folder, or a file in a folder without a package.json.",
+            key="guard",
         )
     return source
 
@@ -138,6 +140,7 @@ def _directory_entry(folder: Path, use: GuardUse) -> Path:
         raise SetupError(
             f"guard {use.name}: {folder} has no {name}",
             "OpenCode loads exports['./server'], else main, else index.js. Is the guard built?",
+            key="guard",
         )
     return entry
 

@@ -17,6 +17,7 @@ import psutil
 
 from fakemodel.server import FakeModel, FakeModelError
 from harness import runner
+from harness.errors import SetupError
 from harness.opencode.binary import Binary, resolve, ripgrep
 from harness.opencode.egress import EgressTrap
 from harness.opencode.pool import Pool
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["TAG_PREFIX", "Lab"]
 
 TAG_PREFIX = "guardlab-"
+ROOM = 20_000_000  # bytes; a worker takes a fraction of it, but OpenCode ends without a word where there are none
 OWNER = "owner"
 
 
@@ -82,7 +84,7 @@ class Lab:
         self._numbers = itertools.count(1)
 
     def __enter__(self) -> Self:
-        """Find the programs and open the listeners. Raises SetupError when a program is missing."""
+        """Find the programs and open the listeners. Raises SetupError when a program or room on the disk is missing."""
         with ExitStack() as undo:
             self.binary = self._binary or resolve(self.settings)
             rg = ripgrep(self.settings)
@@ -90,6 +92,7 @@ class Lab:
             _clear_orphans()
             self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
             undo.callback(shutil.rmtree, self.root, ignore_errors=True)
+            _check_room(self.root)
             (self.root / OWNER).write_text(str(os.getpid()), encoding="utf-8")
             self.supervisor = Supervisor(self.tag)
             undo.enter_context(self.supervisor)
@@ -140,8 +143,10 @@ class Lab:
         `upcoming` is played next: its folders are laid out meanwhile. `hold` gets the live scene when the steps are
         over, however they ended.
 
-        Raises SourceError for a file that is no scenario; everything else that goes wrong is in the run.
+        Raises SourceError for a file that is no scenario, SetupError when the disk is nearly full; everything else that
+        goes wrong is in the run.
         """
+        _check_room(self.root)
         if not isinstance(scenario, Scenario):
             scenario = load(Path(scenario))
         self._clear()
@@ -178,3 +183,13 @@ def _clear_orphans() -> None:
         owner = note.read_text(encoding="utf-8")
         if owner.isdecimal() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(note.parent, ignore_errors=True)
+
+
+def _check_room(root: Path) -> None:
+    """Raise SetupError when the disk that runs lie on is nearly full."""
+    free = shutil.disk_usage(root).free
+    if free < ROOM:
+        raise SetupError(
+            f"the temporary folder {root.parent} has {free / 1e6:.1f} MB left; wanted {ROOM / 1e6:g} MB",
+            "Make room there, or set the variable TMPDIR to another folder.",
+        )

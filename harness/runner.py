@@ -55,7 +55,7 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
                     hold(scene)
                 _leave(scene, lab)
     except GuardlabError as error:
-        facts["error"] = {"kind": error.kind, "message": error.message, "hint": error.hint}
+        facts["error"] = {"kind": error.kind, "message": error.message, "hint": error.hint, "key": error.key}
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
     facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
@@ -66,13 +66,15 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
 def judge(scenario: Scenario, record: Record, *, seconds: float = 0.0) -> Run:
     """Judge a record, live or saved: the error that ended the run, the invariants, then what the scenario expects.
 
-    A run that could not begin, or whose guard is not at work, proves nothing: its expectations are not judged.
+    A run that could not begin, or whose guard is not at work, proves nothing: its expectations are not judged. Nor are
+    those of a run that ended before the first prompt: that nothing was seen says nothing about the scenario.
     """
     told = record.facts.get("error")
-    error = ERRORS[told["kind"]](told["message"], told["hint"]) if told else None
+    error = ERRORS[told["kind"]](told["message"], told["hint"], told.get("key", "")) if told else None
     if isinstance(error, NotLoadedError | SetupError):
         return Run(scenario, record, error, (), (), seconds)
-    verdicts = tuple((check, check.expectation.judge(record)) for check in scenario.checks)
+    began = not error or record.of("prompt")
+    verdicts = tuple((check, check.expectation.judge(record)) for check in scenario.checks if began)
     return Run(scenario, record, error, tuple(broken(record, scenario.head.allow)), verdicts, seconds)
 
 

@@ -153,8 +153,8 @@ def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
         action = wanted.permission.action
         _until(scene, seconds, f"a permission request for {action}", lambda: bool(_asked(scene, action)))
     elif wanted.idle:
-        session = scene.session(wanted.idle)
-        _until(scene, seconds, f"session {wanted.idle} to be idle", lambda: session not in _state(scene))
+        name = wanted.idle
+        _until(scene, seconds, f"session {name} to be idle", lambda: _is_idle(scene, name))
     else:
         kind = wanted.expectation.kind
         _until(scene, seconds, kind, lambda: wanted.expectation.judge(scene.snapshot()).status == "pass")
@@ -177,6 +177,12 @@ def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
 def _called(scene: Scene, wanted: ApiCall | None) -> bool:
     seen = [e for e in scene.timeline.entries if e.kind == "api.request" and wanted and e.data["call"] == wanted.call]
     return wanted is not None and len(seen) >= wanted.times
+
+
+def _is_idle(scene: Scene, name: str) -> bool:
+    """Whether a session is there (a child may not have begun) and rests."""
+    known = [session for session, called in scene.sessions.items() if called == name]
+    return bool(known) and known[0] not in _state(scene)
 
 
 def _state(scene: Scene) -> Mapping[str, str]:

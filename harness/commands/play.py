@@ -12,19 +12,18 @@ from harness.commands.common import exit_code, outcome_of, output, settings_from
 from harness.commands.hold import Hold
 from harness.errors import SetupError
 from harness.lab import Lab
-from harness.report.artifacts import keep
 from harness.report.ci import marks, row, write_summary
-from harness.report.failure import Failure, render
+from harness.report.failure import render
+from harness.report.outcome import kept_failures
 from harness.report.summary import count_line
 from harness.scenario.loader import SUFFIX, load
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from rich.console import Console
 
-    from harness.report.run import Run
     from harness.report.summary import Outcome
     from harness.scenario.model import Scenario
 
@@ -107,7 +106,8 @@ class _Player:
         file = scenario.document.file
         self._console.print(f"{file} ", end="")
         run = self._lab.play(scenario, upcoming=upcoming, hold=Hold(self._console) if hold else None)
-        failures = list(self._explain(run, file))
+        again = f"guardlab play {file}{self._guard_option} --keep-runs always"
+        failures = kept_failures(run, self._lab.settings, file, again)
         outcome = outcome_of(scenario, failures)
         style = "red" if failures else "green"
         self._console.print(f"{outcome.failed or 'passed'} ({run.seconds:.1f} s)", style=style)
@@ -125,15 +125,3 @@ class _Player:
         line = count_line(self.outcomes)
         self._console.print(line)
         write_summary([row(failure) for failure in every], [line], os.environ)
-
-    def _explain(self, run: Run, file: str) -> Iterator[Failure]:
-        """List what went wrong; that the disk takes no more must not cost the report."""
-        again = f"guardlab play {file}{self._guard_option} --keep-runs always"
-        try:
-            kept = keep(run, self._lab.settings, file)
-        except OSError as error:
-            lost = f"the files of this run could not be kept in {self._lab.settings.runs_dir}: {error.strerror}"
-            yield from run.failures(reproduce=again)
-            yield Failure("setup", file=file, span=None, key="setup", problem=lost)
-        else:
-            yield from run.failures(artifacts=kept, reproduce=again)

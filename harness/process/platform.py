@@ -118,6 +118,16 @@ class System:
         )
 
     @property
+    def names(self) -> frozenset[str]:
+        """What a scenario may call this system under `systems`."""
+        found = {"macos" if self.name == "darwin" else self.name}
+        if self.posix:
+            found.add("posix")
+        if self.wsl:
+            found.add("wsl")
+        return frozenset(found)
+
+    @property
     def posix(self) -> bool:
         """Whether the system has process groups, signals and executable bits."""
         return self.name != "windows"

@@ -78,10 +78,10 @@ class Run:
         return render(failures) if failures else ""
 
     def _error_place(self) -> Span | None:
-        """Say where: `guard` for a guard that is not loaded, the step for a step that did not end."""
-        document = self.scenario.document
-        if isinstance(self.error, NotLoadedError):
-            return document.key_spans.get(("guard",))
+        """Say where: the key to blame, `guard` for a guard that is not loaded, the step for a step that did not end."""
+        key = "guard" if isinstance(self.error, NotLoadedError) else self.error.key if self.error else ""
+        if key:
+            return self.scenario.document.key_spans.get((key,))
         steps = self.record.of("step")
         done = max((entry.data["step"] for entry in steps), default=0)
         if self.record.entries and done < len(self.scenario.steps):

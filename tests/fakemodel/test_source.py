@@ -42,6 +42,8 @@ def refused(text: str) -> str:
         ("!!str 12", "12"),
         ("<<", "<<"),
         ("{<<: 1}", {"<<": 1}),
+        ("[{a: Where is it?}, b? c, d?]", [{"a": "Where is it?"}, "b? c", "d?"]),
+        ("? a\n: b", {"a": "b"}),
     ],
 )
 def test_core_schema(text, value):

@@ -9,7 +9,7 @@ from harness import runner
 from harness.errors import CrashError, DeadlineError, NotLoadedError, SetupError
 from harness.runner import _leave, _settled_last, judge
 from harness.scenario.loader import loads
-from harness.timeline import Record
+from harness.timeline import Entry, Record
 
 TEXT = """\
 format: 1
@@ -20,8 +20,11 @@ expect: [{answer: Hello.}, {blocked: {tool: bash, times: 0}}]
 """
 
 
-def judged(tmp_path, text=TEXT, **facts):
-    run = judge(loads(text, tmp_path / "x.scenario.yaml"), Record((), {}, 0.0, facts), seconds=1.5)
+PROMPT = Entry(1, 0.0, "user", "prompt", "runner", 1)
+
+
+def judged(tmp_path, text=TEXT, entries=(PROMPT,), **facts):
+    run = judge(loads(text, tmp_path / "x.scenario.yaml"), Record(entries, {}, 0.0, facts), seconds=1.5)
     return run, [one.name for one in run.broken], len(run.verdicts)
 
 
@@ -42,6 +45,11 @@ def test_what_a_scenario_allows_is_not_told(tmp_path):
 def test_an_error_of_the_run_does_not_hide_the_rest(tmp_path, error):
     run, broken, verdicts = judged(tmp_path, error=told(error), survivors=["sleep 60"])
     assert (type(run.error), str(run.error), broken, verdicts) == (type(error), str(error), ["survivor"], 2)
+
+
+def test_expectations_of_a_run_without_a_prompt_are_not_judged(tmp_path):
+    run, broken, verdicts = judged(tmp_path, entries=(), error=told(CrashError("gone")), survivors=["sleep 60"])
+    assert (str(run.error), broken, verdicts) == ("gone", ["survivor"], 0)
 
 
 @pytest.mark.parametrize("error", [NotLoadedError("refused", "Look."), SetupError("no git")])

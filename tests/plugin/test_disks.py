@@ -19,7 +19,7 @@ script:
 steps:
   - prompt: Fill the disk.
 """
-KIBIBYTES = 6 * 1024
+KIBIBYTES = 32 * 1024
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +57,16 @@ def test_a_temporary_folder_that_becomes_full(project):
         assert project.left() == []
     assert (run.code, project.kept()) == (1, ["fills.scenario.yaml"])
     assert "SQLiteError: database or disk is full" in run.text
+
+
+def test_a_temporary_folder_without_room(project, golden):
+    project.scenario("greeting", GREETING)
+    with disk(project.temporary, "size=256k"):
+        run = project.run()
+        assert project.left() == []
+    assert (run.code, project.kept()) == (1, [])
+    assert "guardlab: 0 passed, 1 failed (1 setup)" in run.text
+    golden("plugin-no-room", normal(section(run.text, "greeting"), temporary=project.temporary))
 
 
 def test_the_report_of_a_run_whose_files_cannot_be_kept(project, monkeypatch, golden):

@@ -42,7 +42,7 @@ def test_a_child_has_its_environment_its_tag_and_nothing_else(start, supervisor,
     child = start("import os; print(*sorted(os.environ)); print(os.environ['GUARDLAB_RUN'])", A="1")
     assert child.wait(10)
     names, tag = child.output().splitlines()
-    assert set(names.split()) - {"LC_CTYPE", "SYSTEMROOT"} == {"A", "GUARDLAB_RUN", "PATH"}
+    assert set(names.split()) - {"LC_CTYPE", "SYSTEMROOT"} == {"A", "GUARDLAB_OWNER", "GUARDLAB_RUN", "PATH"}
     assert tag == supervisor.tag
 
 
