@@ -19,7 +19,7 @@ from harness.opencode.binary import Binary, resolve
 from harness.plugin import RUN
 from harness.process.platform import System
 from harness.process.supervisor import sweep_tag_prefix
-from harness.report.failure import render
+from harness.report.failure import Failure, render
 from harness.scenario.loader import load
 from harness.settings import Settings
 
@@ -77,7 +77,8 @@ class ScenarioItem(pytest.Item):
         shown = _shown(self.path, self.config)
         try:
             lab = lab_of(self.config)
-            failures = _kept_failures(lab.play(self.scenario), lab.settings, shown)
+            run = lab.play(self.scenario, upcoming=self.upcoming)
+            failures = kept_failures(run, lab.settings, shown, f"pytest {shown} --keep-runs=always")
         except GuardlabError as error:
             failures = [Failure(error.kind, file=shown, span=None, key=error.kind, problem=str(error))]
         self.user_properties += properties(self.scenario, shown, failures)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from harness.report.failure import Failure
     from harness.report.summary import Outcome
     from harness.scenario.model import Scenario
 

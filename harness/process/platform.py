@@ -120,7 +120,7 @@ class System:
     @property
     def names(self) -> frozenset[str]:
         """What a scenario may call this system under `systems`."""
-        found = {"macos" if self.name == "darwin" else self.name}
+        found: set[str] = {"macos" if self.name == "darwin" else self.name}
         if self.posix:
             found.add("posix")
         if self.wsl:
