@@ -131,7 +131,7 @@ class _Composer(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, ya
         _CoreResolver.__init__(self)
         self._in_plain = False
 
-    def scan_plain(self) -> yaml.Token:
+    def scan_plain(self) -> yaml.ScalarToken:
         """Read plain text; as in YAML 1.2, a question mark may stand in it between brackets too."""
         self._in_plain = True
         try:

@@ -20,6 +20,7 @@ from harness.plugin import RUN
 from harness.process.platform import System
 from harness.process.supervisor import sweep_tag_prefix
 from harness.report.failure import Failure, render
+from harness.report.outcome import kept_failures
 from harness.scenario.loader import load
 from harness.settings import Settings
 
