@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 
+import pytest
+
+from harness.errors import DeadlineError
 from harness.evidence import Tail
 from harness.opencode.server import Server
 from harness.props import Props
@@ -149,3 +152,30 @@ def on_wait(scene, *actions):
         return look()
 
     scene.stage.unused = unused_now
+
+
+def add(scene, event, source="probe", at_session="ses_1", **data):
+    return scene.timeline.add("opencode", event, source, session=at_session, data=data)
+
+
+def busy(scene):
+    return add(scene, "hook.event", type="session.status", status="busy", id="evt_1")
+
+
+def idle(scene):
+    return add(scene, "hook.event", type="session.status", status="idle", id="evt_2")
+
+
+def published(scene, *ids):
+    for identity in ids:
+        add(scene, "session.status", "events", _id=identity)
+
+
+def kinds(scene):
+    return [entry.kind for entry in scene.timeline.entries]
+
+
+def deadline(act, *given):
+    with pytest.raises(DeadlineError) as caught:
+        act(*given)
+    return str(caught.value)
