@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -77,14 +78,16 @@ class Prover:
             return self._by_unit_test(clause, copy)
         if copy is None:
             return Finding(clause, None, f"{patch.as_posix()} is missing")
-        reds = 0
+        seen: Counter[str] = Counter()
         for name in names:
-            red = _expectation_that_fails(self._play(_loaded(copy, name)))
-            if red and self._is_innocent(name):
-                return Finding(clause, "scenario", f"{name}: {red}")
-            reds += bool(red)
-        without = f", {reds} red without it too" if reds else ""
-        return Finding(clause, None, f"{len(names) - reds} of {len(names)} scenarios green with its fault{without}")
+            run = self._play(_loaded(copy, name))
+            failing = _expectation_that_fails(run)
+            if failing and self._is_innocent(name):
+                return Finding(clause, "scenario", f"{name}: {failing}")
+            seen[
+                "red without the fault too" if failing else f"ended by {run.error.kind}" if run.error else "green"
+            ] += 1
+        return Finding(clause, None, f"with its fault {', '.join(f'{n} {what}' for what, n in seen.items())}")
 
     def _is_innocent(self, name: str) -> bool:
         """Whether the scenario is green when nothing but a comment is changed: then the fault made it red."""
