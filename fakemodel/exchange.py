@@ -61,7 +61,7 @@ class Event:
     """Something that happened to an exchange, at a monotonic time.
 
     ``detail`` by kind: ``received`` has ``elapsed`` (scripted seconds) and ``name`` (of the reply), ``gate`` and
-    ``released`` have ``gate``, ``unscripted`` and ``invalid`` have ``reason``.
+    ``released`` have ``gate``, ``unscripted`` and ``invalid`` have ``reason``, ``invalid`` also ``invariant``.
     """
 
     kind: EventKind

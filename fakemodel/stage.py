@@ -172,8 +172,8 @@ class Stage:
     def _announce(self, live: LiveExchange) -> None:
         reply = live.reply
         self.say("received", live, elapsed=reply.elapsed if reply else 0.0, name=reply.name if reply else None)
-        for flaw in flaws(live.request, reply) if live.kind in ("main", "child") and reply else ():
-            self.say("invalid", live, reason=flaw)
+        for invariant, flaw in flaws(live.request, reply) if live.kind in ("main", "child") and reply else ():
+            self.say("invalid", live, invariant=invariant, reason=flaw)
         if live.refusal is not None:
             self._unscripted.append(live.snapshot())
             self.say("unscripted", live, reason=live.refusal[1])

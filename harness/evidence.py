@@ -6,6 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Any
 
+from harness.timeline import Entry
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from harness.opencode.isolation import Home
     from harness.scene import Scene
 
-__all__ = ["Tail", "collect", "log_of"]
+__all__ = ["Tail", "collect", "commands", "log_of", "workspace_facts"]
 
 SMALL_FILE = 20_000
 SESSION = re.compile(r"ses_\w+")
@@ -49,15 +51,15 @@ def log_of(guard: Installed, home: Home) -> Path | None:
 
 def collect(scene: Scene) -> dict[str, Any]:
     """Add the last entries and give everything that the run knows beside its entries."""
-    _add_commands(scene)
+    for entry in commands(scene):
+        scene.timeline.add(entry.lane, entry.kind, entry.source, data=entry.data, at=entry.at, error=entry.error)
     _add_logs(scene)
     log = scene.log.lines()
     return {
         **scene.standing_facts(),
         **scene.program_facts,
         "unused": _unused(scene),
-        "files": scene.props.workspace.contents(),
-        "contents": _small_files(scene),
+        **workspace_facts(scene),
         "log": log,
         "error_lines": [line for line in log if "level=ERROR" in line and _is_ours(scene, line)],
     }
@@ -69,12 +71,21 @@ def _is_ours(scene: Scene, line: str) -> bool:
     return session is None or any(entry.session == session[0] for entry in scene.timeline.entries)
 
 
-def _add_commands(scene: Scene) -> None:
-    """Add what the recording shell wrote, placed on the run's clock."""
+def commands(scene: Scene) -> list[Entry]:
+    """Give what the recording shell wrote so far, placed on the run's clock."""
     offset = time.monotonic() - time.time()
-    for record in scene.props.shell.records():
-        data = {"folder": record.folder, "command": record.command, "call": record.call}
-        scene.timeline.add("opencode", "shell", "shell", data=data, at=record.at + offset, error=SHELL_ERROR)
+    return [
+        Entry(
+            0, ran.at + offset, "opencode", "shell", "shell", count,
+            data={"folder": ran.folder, "command": ran.command, "call": ran.call}, error=SHELL_ERROR,
+        )
+        for count, ran in enumerate(scene.props.shell.records(), 1)
+    ]  # fmt: skip
+
+
+def workspace_facts(scene: Scene) -> dict[str, Any]:
+    """Give the workspace's files as they are now: their hashes, and the texts of the small ones."""
+    return {"files": scene.props.workspace.contents(), "contents": _small_files(scene)}
 
 
 def _add_logs(scene: Scene) -> None:

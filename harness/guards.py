@@ -91,6 +91,10 @@ def _source(use: GuardUse, environ: Mapping[str, str]) -> Path:
                 "Give the path of a built guard: its package folder or its entry file.",
             )
         return Path(chosen).resolve()
+    if use.name != "infinity":
+        raise SetupError(
+            f"guardlab has no {use.name} guard yet", "Name guard: infinity, or give yours by its path.", key="guard"
+        )
     return _own_package() / OWN_ENTRY
 
 

@@ -69,7 +69,7 @@ def _unused(record: Record) -> Iterator[Broken]:
 def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
     def check(record: Record) -> Iterator[Broken]:
         for entry in record.of("exchange.invalid"):
-            if entry.data.get("invariant", "orphan_tool_result") == name:
+            if entry.data["invariant"] == name:
                 yield Broken(name, f"exchange {entry.data['number']}: {entry.data['reason']}", (entry.seq,))
 
     return check

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.activity import Activity
 from harness.entries import exchange_data
 from harness.errors import DeadlineError, SetupError
-from harness.evidence import Tail, log_of
+from harness.evidence import Tail, commands, log_of, workspace_facts
 from harness.opencode.config import PACKAGES, config_of
 from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
@@ -118,7 +118,8 @@ class Scene:
 
     def snapshot(self) -> Record:
         """Freeze what has been seen so far, for a step that waits for an expectation."""
-        return self.timeline.freeze(self.sessions, self.standing_facts())
+        facts = {**self.standing_facts(), **workspace_facts(self)}
+        return self.timeline.freeze(self.sessions, facts, commands(self))
 
     def standing_facts(self) -> dict[str, Any]:
         """Give the facts that hold from the start of the run."""

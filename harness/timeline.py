@@ -174,13 +174,13 @@ class Timeline:
         with self._changed:
             return tuple(self._entries[-count:])
 
-    def freeze(self, sessions: Mapping[str, str], facts: Mapping[str, Any]) -> Record:
-        """Make the frozen record. The clock's zero is the first prompt, else the first entry.
+    def freeze(self, sessions: Mapping[str, str], facts: Mapping[str, Any], more: Iterable[Entry] = ()) -> Record:
+        """Make the frozen record, with `more` entries. The clock's zero is the first prompt, else the first entry.
 
         Entries arrive later than they happened, by up to some 50 ms (opencode-facts.md C); the record has them in the
         order of their times, each reporter's own order kept, and numbers them anew.
         """
-        entries = tuple(replace(entry, seq=number) for number, entry in enumerate(_by_time(self.entries), 1))
+        entries = tuple(replace(entry, seq=number) for number, entry in enumerate(_by_time((*self.entries, *more)), 1))
         return Record(entries, dict(sessions), first_prompt(entries), dict(facts))
 
 

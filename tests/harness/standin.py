@@ -125,7 +125,8 @@ def a_scene(folder, text="steps: [{prompt: Go.}]", program=None, guards=()):
     log = []
     scenario = loads(HEAD + text, folder / "x.scenario.yaml")
     tools = SimpleNamespace(model=None, control=Control(log))
-    props = Props(folder, SimpleNamespace(root=folder / "workspace"), None, tuple(guards), {"a.py": "hash"})
+    workspace, shell = SimpleNamespace(root=folder / "workspace", contents=dict), SimpleNamespace(records=tuple)
+    props = Props(folder, workspace, shell, tuple(guards), {"a.py": "hash"})
     scene = Scene(scenario, props, program or Machine(log), tools, Timeline())
     scene.stage, scene.driver, scene.asked = Stage(log), Driver(log), log
     scene.log = Tail(folder / "opencode.log")

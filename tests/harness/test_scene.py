@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -151,17 +152,23 @@ def test_pending_takes_each_entry_once(scene):
     assert scene.pending() == ["session ses_1 has a new message but did not start"]
 
 
-def test_a_snapshot_holds_what_is_known_from_the_start(scene, tmp_path):
+def test_a_snapshot_holds_what_can_be_looked_at_now(scene, tmp_path):
+    ran = SimpleNamespace(folder="/w", command="echo a", call="call_1", at=time.time() - 60)
+    object.__setattr__(scene.props, "shell", SimpleNamespace(records=lambda: (ran,)))
+    scene.props.workspace.contents = dict
     scene.session("main")
     scene.timeline.add("user", "prompt", "runner", session="ses_1")
     snapshot = scene.snapshot()
-    assert [entry.kind for entry in snapshot.entries] == ["prompt"]
+    assert [entry.kind for entry in snapshot.entries] == ["shell", "prompt"], "in the order of their times"
+    assert [entry.kind for entry in scene.timeline.entries] == ["prompt"], "a look leaves the timeline alone"
     assert snapshot.sessions == {"ses_1": "main"}
     assert snapshot.facts == {
         "guards": [],
         "version": "1.18.33",
         "workspace": str(tmp_path / "workspace"),
         "base": {"a.py": "hash"},
+        "files": {},
+        "contents": {},
     }
 
 

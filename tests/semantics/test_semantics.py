@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-# Repeated in a row under load, this shows that no verdict depends on luck (see tests/semantics/README in CONTRIBUTING).
+# Repeated in a row under load, this shows that no verdict depends on luck (see CONTRIBUTING.md).
 ROUNDS = range(int(os.environ.get("GUARDLAB_ROUNDS", "1")))
 
 LYING = {
