@@ -269,7 +269,11 @@ def test_loop_guard_entry_takes_its_place(tree, put):
     environ = {"LOOP_GUARD_ENTRY": str(source)}
     guard = put(None, name="infinity", environ=environ)
     assert (guard.source, guard.entry) == (source, guard.root / "dist" / "index.js")
-    assert put(None, name="doom-loop", environ=environ).source != source, "only infinity's"
+
+
+def test_a_guard_that_is_not_built_yet_is_named(put):
+    with pytest.raises(SetupError, match="guardlab has no doom-loop guard yet"):
+        put(None, name="doom-loop", environ={"LOOP_GUARD_ENTRY": "/nowhere"})
 
 
 def test_an_empty_loop_guard_entry_counts_as_absent(put):

@@ -1,4 +1,4 @@
-"""The meanings that everything rests on: guards that lie are judged rightly, and what DESIGN.md shows comes out as shown."""
+"""The meanings that everything rests on: lying guards are judged rightly, DESIGN.md's examples come out as shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def outcome(run):
 
 @pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("name", LYING)
-def test_a_guard_that_lies_is_judged_rightly(lab, name, turn):
+def test_a_guard_that_lies_is_judged_rightly(lab, name, turn):  # noqa: ARG001 - `turn` only repeats
     run = lab.play(HERE / "lying" / f"{name}.yaml")
     found, wanted = outcome(run), LYING[name]
     assert found.keys() == wanted.keys(), run.report()
@@ -50,6 +50,6 @@ def test_every_lying_guard_is_judged():
 
 @pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("name", sorted(path.stem for path in (HERE / "meanings").glob("*.yaml")))
-def test_a_meaning_holds(lab, name, turn):
+def test_a_meaning_holds(lab, name, turn):  # noqa: ARG001 - the same
     run = lab.play(HERE / "meanings" / f"{name}.yaml")
     assert run.passed, run.report()
