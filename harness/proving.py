@@ -84,9 +84,8 @@ class Prover:
             failing = _expectation_that_fails(run)
             if failing and self._is_innocent(name):
                 return Finding(clause, "scenario", f"{name}: {failing}")
-            seen[
-                "red without the fault too" if failing else f"ended by {run.error.kind}" if run.error else "green"
-            ] += 1
+            ended = f"ended by {run.error.kind}" if run.error else "green"
+            seen["red without the fault too" if failing else ended] += 1
         return Finding(clause, None, f"with its fault {', '.join(f'{n} {what}' for what, n in seen.items())}")
 
     def _is_innocent(self, name: str) -> bool:
@@ -118,6 +117,7 @@ class Prover:
         environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(copy)}
         done = subprocess.run(command, cwd=copy / "guard", env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
+            shutil.rmtree(copy)
             raise PatchError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "git apply failed")
         return copy
 
