@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from normalising import normal, section
@@ -44,19 +45,28 @@ export const Tells = async () => {
 
 
 @posix
-@pytest.mark.parametrize(
-    ("times", "workers"),
-    [(1, ()), (2, ()), (2, ("-n", "2"))],
-    ids=["once", "twice", "twice-with-workers"],
-)
-def test_ctrl_c_in_the_middle_of_a_tool(project, door, times, workers):
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_ctrl_c_twice_in_the_middle_of_a_tool(project, door, workers):
     project.scenario("long", LONG % door.port)
     run = project.start(*workers)
     opencode = door.knock()
     run.interrupt()
-    if times == 2:
-        opencode.wait(DEADLINE)  # by now the run is cleaning up
-        run.interrupt()
+    opencode.wait(DEADLINE)  # by now the run is cleaning up
+    run.interrupt()
+    assert_interrupted(project, run)
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_one_signal_in_the_middle_of_a_tool(project, door, number):
+    project.scenario("long", LONG % door.port)
+    run = project.start()
+    door.knock()
+    run.process.send_signal(number)
+    assert_interrupted(project, run)
+
+
+def assert_interrupted(project, run):
     ended = run.wait()
     assert (ended.code, project.left(), project.kept()) == (2, [], [])
     assert "KeyboardInterrupt !!!" in ended.text

@@ -52,10 +52,12 @@ def test_no_secret_is_read_or_passed_on(project, pytester, home, tmp_path, monke
     command = (strace, "-f", "-qq", "-e", "trace=open,openat,execve", "-s", "4096", "-o", str(trace))
     result = pytester.run(*command, sys.executable, "-m", "pytest", "one.scenario.yaml", "--keep-runs=always", timeout=90)
     assert result.ret == 0, result.stdout.str()
-    opened = [line for line in trace.read_text(errors="replace").splitlines() if str(home) in line]
+    seen = trace.read_text(errors="replace")
+    assert "one.scenario.yaml" in seen, "the trace shows what is read"
+    opened = [line for line in seen.splitlines() if str(home) in line]
     read = [line for line in opened if "O_DIRECTORY" not in line and re.search(r"= \d+$", line)]
     assert read == []
-    assert MARK not in trace.read_text(errors="replace")
+    assert MARK not in seen
     kept = [path for path in (pytester.path / ".guardlab").rglob("*") if path.is_file()]
     assert any(path.name == "timeline.ndjson" for path in kept)
     assert [path for path in kept if MARK.encode() in path.read_bytes()] == []
