@@ -1,7 +1,8 @@
-"""Measures what a warm server is worth: one task of six model requests, done three ways in turn within one run.
+"""Measures what a warm server is worth: one task of six model requests, done five ways in turn within one run.
 
 The task is five bash calls and an answer. `warm server` is a scenario as pytest plays it: fresh workspace, checks and
-report included. `opencode run` is the process alone, in a workspace that was laid out before, in a home of ours; `plain
+report included; `process each` is the same in a process of its own. `bare client` checks nothing: what OpenCode itself
+takes on the warm server. `opencode run` is the process alone, in a workspace that was laid out before, in a home of ours; `plain
 new home` is the same without what the hermetic home spares OpenCode (there, too, nothing leaves the machine). The ways
 take turns, so that whatever else the machine does falls on all of them.
 
@@ -17,6 +18,7 @@ import json
 import os
 import statistics
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +37,7 @@ from harness.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fakemodel.stage import Stage
     from harness.opencode.isolation import Home
     from harness.scenario.model import Scenario
 
@@ -61,7 +64,7 @@ SPEED_UPS = ("OPENCODE_", "XDG_", "npm_config_")
 
 
 class Ways:
-    """The three ways to do the task; each returns the seconds that it took, or fails if it was not done right."""
+    """The five ways to do the task; each returns the seconds that it took, or fails if it was not done right."""
 
     def __init__(self, lab: Lab, scenario: Scenario) -> None:
         self.lab = lab
@@ -76,6 +79,34 @@ class Ways:
         assert run.passed, run.report()
         return took
 
+    def process_each(self) -> float:
+        """Play it in a process of its own."""
+        alone = replace(self.scenario, head=self.scenario.head.model_copy(update={"isolation": "process"}))
+        began = time.perf_counter()
+        run = self.lab.play(alone)
+        took = time.perf_counter() - began
+        assert run.passed, run.report()
+        return took
+
+    def bare_client(self) -> float:
+        """Let a client that checks nothing ask the lab's server: what OpenCode itself takes in a fresh workspace."""
+        with self.lab.pool.lend(alone=False, environment={}) as server:
+            workspace, stage = self._laid_out(server.home, Path(tempfile.mkdtemp(dir=self.lab.root)) / "workspace")
+            idle = threading.Event()
+            server.events.watch(str(workspace.root), lambda kind, _: idle.set() if kind == "session.idle" else None)
+            driver = server.driver(workspace.root)
+            began = time.perf_counter()
+            driver.send(driver.create_session("bare"), self.prompt)
+            ended = idle.wait(SECONDS)
+            took = time.perf_counter() - began
+            driver.dispose()
+            driver.close()
+            server.events.watch(str(workspace.root), None)
+            assert ended, f"the bare client's turn did not end within {SECONDS:g} s"
+            assert not stage.unused()
+            stage.close()
+        return took
+
     def hermetic_home(self) -> float:
         """Run the process in a new home of ours."""
         return self._one_shot(self.lab.pool.make_home())
@@ -87,11 +118,7 @@ class Ways:
         return self._one_shot(replace(home, _environment=plain))
 
     def _one_shot(self, home: Home) -> float:
-        version = self.lab.binary.version
-        workspace = Workspace.create(home.root / "workspace", {}, home=home, version=version)
-        stage = self.lab.tools.model.open(self.scenario.script)
-        config = config_of(base_url=stage.base_url(), shell=home.shell, probe=None, guards=(), extra={})
-        workspace.write_config({**config, "plugin": []})
+        workspace, stage = self._laid_out(home, home.root / "workspace")
         program = OneShot(self.lab.binary, home, self.lab.supervisor, {})
         began = time.perf_counter()
         child = program.start(workspace.root, self.prompt)
@@ -103,6 +130,13 @@ class Ways:
         stage.close()
         return took
 
+    def _laid_out(self, home: Home, folder: Path) -> tuple[Workspace, Stage]:
+        workspace = Workspace.create(folder, {}, home=home, version=self.lab.binary.version)
+        stage = self.lab.tools.model.open(self.scenario.script)
+        config = config_of(base_url=stage.base_url(), shell=home.shell, probe=None, guards=(), extra={})
+        workspace.write_config({**config, "plugin": []})
+        return workspace, stage
+
 
 def measure(rounds: int) -> list[dict[str, Any]]:
     """Do the task in every way, `rounds` times in turn; the first start of the server is not measured."""
@@ -113,6 +147,8 @@ def measure(rounds: int) -> list[dict[str, Any]]:
         ways.warm_server()
         named: dict[str, Callable[[], float]] = {
             "warm server": ways.warm_server,
+            "process each": ways.process_each,
+            "bare client": ways.bare_client,
             "opencode run": ways.hermetic_home,
             "plain new home": ways.plain_home,
         }
