@@ -101,8 +101,10 @@ class Prover:
         where = ", ".join(tests)
         if copy is None:
             return Finding(clause, "unit test", f"{where} (the harness's own promise: the guard has no fault for it)")
+        if not _unit_tests_pass(self._root, self._copy(NO_FAULT), clause):
+            return Finding(clause, None, f"{where}: red without the fault too, or nothing that bun runs")
         if _unit_tests_pass(self._root, copy, clause):
-            return Finding(clause, None, f"{where} stays green with its fault")
+            return Finding(clause, None, f"{where}: green with its fault")
         return Finding(clause, "unit test", where)
 
     def _copy(self, patch: str) -> Path:
@@ -165,7 +167,9 @@ def _unit_tests_pass(root: Path, copy: Path, clause: str) -> bool:
     bun = shutil.which("bun", path=str(modules / ".bin"))
     if bun is None:
         raise SetupError(f"{modules} holds no bun", "Run npm install in guard/ first: unit tests run in bun.")
-    (copy / "guard" / "node_modules").symlink_to(modules, target_is_directory=True)
+    linked = copy / "guard" / "node_modules"
+    if not linked.exists():
+        linked.symlink_to(modules, target_is_directory=True)
     command = [bun, "test", "--test-name-pattern", rf"\[{clause}\]"]
     try:
         done = subprocess.run(command, cwd=copy / "guard", capture_output=True, timeout=UNIT_SECONDS, check=False)

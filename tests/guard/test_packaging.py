@@ -60,9 +60,10 @@ class Installation:
     def plugins(self):
         return json.loads(self.config.read_text(encoding="utf-8")).get("plugin", [])
 
-    def copy_of(self, spec):
-        """Where OpenCode keeps the package of a spec (opencode-facts.md A.4)."""
-        return self.home.root / "cache" / "opencode" / "packages" / spec / "node_modules" / NAME
+    @property
+    def copy(self):
+        """Where OpenCode keeps the package; the folder's name is made from the spec (opencode-facts.md A.4, K)."""
+        return next((self.home.root / "cache" / "opencode" / "packages").rglob(f"node_modules/{NAME}"))
 
     def play(self, name):
         run = self.lab.play(HERE / name)
@@ -123,7 +124,7 @@ def test_a_tarball_is_installed_replaced_and_removed(installation, package, succ
 def test_the_installed_copy_passes_the_scenarios(installation, package, lab, monkeypatch):
     """[INF-63] [INF-64] A few of them here; LOOP_GUARD_ENTRY with `pytest scenarios/infinity` plays all."""
     installation.plugin(spec_of(package))
-    installed = installation.copy_of(spec_of(package))
+    installed = installation.copy
     installation.config.write_text("{}", encoding="utf-8")  # a second guard would continue a second time
     monkeypatch.setenv("LOOP_GUARD_ENTRY", str(installed))
     for name in ("third-call", "inf-21-container-status-prose", "inf-52-continue-frees-one-call"):

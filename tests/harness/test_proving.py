@@ -168,17 +168,34 @@ def test_a_unit_test_of_the_harness_needs_no_fault_in_the_guard(checkout, tmp_pa
     assert judged(checkout, tmp_path, "INF-02") == Finding("INF-02", "unit test", why)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in for bun is a shell script")
-@pytest.mark.parametrize(("limit", "by"), [(99, "unit test"), (3, None)])
-def test_a_unit_test_of_the_guard_must_turn_red(checkout, tmp_path, limit, by):
-    write(checkout / "guard/test/it.test.ts", 'test("[INF-02] it", () => {});\n')
-    write(checkout / "guard/test/faults/INF-02.patch", PATCH.format(name="INF-02", limit=f"{limit} "))
-    bun = checkout / "guard/node_modules/.bin/bun"
-    write(
-        bun, '#!/bin/sh\n[ "$*" = "test --test-name-pattern \\\\[INF-02\\\\]" ] && grep -q "limit = 3 " src/index.ts\n'
-    )
-    bun.chmod(0o755)
-    assert judged(checkout, tmp_path, "INF-02").by == by
+@pytest.fixture
+def bun(checkout):
+    """A stand-in that finds one test, of clause INF-02, and passes it as long as the limit is 3."""
+    if os.name == "nt":
+        pytest.skip("it is a shell script")
+    program = checkout / "guard/node_modules/.bin/bun"
+    wanted = r"test --test-name-pattern \\[INF-02\\]"
+    write(program, f'#!/bin/sh\n[ "$*" = "{wanted}" ] && grep -q "limit = 3;" src/index.ts\n')
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("clause", "limit", "finding"),
+    [
+        ("INF-02", 99, Finding("INF-02", "unit test", "guard/test/it.test.ts")),
+        ("INF-02", "3; // the same", Finding("INF-02", None, "guard/test/it.test.ts: green with its fault")),
+        (
+            "INF-03",
+            99,
+            Finding("INF-03", None, "guard/test/it.test.ts: red without the fault too, or nothing that bun runs"),
+        ),
+    ],
+)
+@pytest.mark.usefixtures("bun")
+def test_a_unit_test_of_the_guard_must_turn_red(checkout, tmp_path, clause, limit, finding):
+    write(checkout / "guard/test/it.test.ts", f'test("[{clause}] it", () => {{}});\n')
+    write(checkout / f"guard/test/faults/{clause}.patch", PATCH.format(name=clause, limit=limit))
+    assert judged(checkout, tmp_path, clause) == finding
 
 
 def test_unit_tests_want_bun(checkout, tmp_path):
