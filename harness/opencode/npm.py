@@ -68,6 +68,7 @@ class Npm:
         place = self.place(package, version)
         if place.is_dir():
             return place
+        self._found()
         lock = FileLock(place.with_name(f".{version}.lock"), timeout=_INSTALL_DEADLINE)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -106,14 +107,18 @@ class Npm:
             fetched.rename(place)
         console.print(f"guardlab: installed {wanted} in {place}")
 
-    def _call(self, args: list[str], folder: Path, seconds: float) -> str:
-        command = f"npm {' '.join(args)}"
+    def _found(self) -> Path:
         if self.program is None:
             raise SetupError("npm was not found on the PATH")
+        return self.program
+
+    def _call(self, args: list[str], folder: Path, seconds: float) -> str:
+        command = f"npm {' '.join(args)}"
+        program = self._found()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             done = subprocess.run(
-                [str(self.program), *args],
+                [str(program), *args],
                 cwd=folder,
                 env={**os.environ, "NO_UPDATE_NOTIFIER": "1"},
                 stdin=subprocess.DEVNULL,
