@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from contextlib import suppress
 
+import psutil
 import pytest
 from projects import DEADLINE, Door, Project
 
@@ -46,7 +48,8 @@ def project(pytester, monkeypatch, opencode, settings, tmp_path_factory):
     monkeypatch.setenv("COLUMNS", "120")
     yield made
     for process in made.processes():
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     for run in made.started:
         run.process.wait(DEADLINE)
 
