@@ -41,7 +41,8 @@ def home(tmp_path):
     return tmp_path / "decoy home"
 
 
-def test_no_secret_is_read_or_passed_on(project, pytester, home, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("project")
+def test_no_secret_is_read_or_passed_on(pytester, home, tmp_path, monkeypatch):
     strace = shutil.which("strace")
     assert strace, "strace is needed to see which files are read; .ci/run installs it"
     pytester.path.joinpath("one.scenario.yaml").write_text(SCENARIO)
@@ -50,7 +51,8 @@ def test_no_secret_is_read_or_passed_on(project, pytester, home, tmp_path, monke
         monkeypatch.setenv(name, value)
     trace = tmp_path / "trace"
     command = (strace, "-f", "-qq", "-e", "trace=open,openat,execve", "-s", "4096", "-o", str(trace))
-    result = pytester.run(*command, sys.executable, "-m", "pytest", "one.scenario.yaml", "--keep-runs=always", timeout=90)
+    command += (sys.executable, "-m", "pytest", "one.scenario.yaml", "--keep-runs=always")
+    result = pytester.run(*command, timeout=90)
     assert result.ret == 0, result.stdout.str()
     seen = trace.read_text(errors="replace")
     assert "one.scenario.yaml" in seen, "the trace shows what is read"
