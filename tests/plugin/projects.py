@@ -64,9 +64,9 @@ class Project:
         (self.path / f"{name}.scenario.yaml").write_text(f"format: 1\ntitle: A scenario\n{text}")
 
     def program(self, name, text):
-        """Write a program that stands in for OpenCode."""
+        """Write a program that stands in for a real one."""
         if os.name != "posix":
-            pytest.skip("a shell script stands in for OpenCode")
+            pytest.skip("a shell script stands in for a program")
         path = self.path / name
         path.write_text(f"#!/bin/sh\n{text}")
         path.chmod(0o755)

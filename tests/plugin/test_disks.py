@@ -100,6 +100,7 @@ def test_a_home_that_can_only_be_read_is_good_enough(project, home):
 
 def test_a_cache_that_can_only_be_read_and_holds_no_ripgrep(project, home, monkeypatch, golden):
     project.scenario("greeting", GREETING)
+    project.program("npm", "exit 9\n")  # there is one, but it is not even asked
     with disk(home, "ro"), monkeypatch.context() as changed:
         changed.delenv("GUARDLAB_CACHE")
         changed.setenv("PATH", str(project.path))
