@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 import uvicorn
@@ -78,7 +79,8 @@ class _Server(uvicorn.Server):
     def leave(self) -> None:
         """Tell the server to stop; for any thread."""
         if self._loop is not None and self._leave is not None:
-            self._loop.call_soon_threadsafe(self._leave.set)
+            with suppress(RuntimeError):  # a loop that has broken down is closed already
+                self._loop.call_soon_threadsafe(self._leave.set)
 
 
 class FakeModel:

@@ -7,6 +7,7 @@ import json
 import secrets
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fakemodel.exchange import Event
@@ -130,7 +131,8 @@ class Stage:
         if self.closed:
             return
         self.closed = True
-        self._loop.call_soon_threadsafe(self._stop_streams)
+        with suppress(RuntimeError):  # a loop that has broken down is closed, and its streams with it
+            self._loop.call_soon_threadsafe(self._stop_streams)
         with self._idle:
             if not self._idle.wait_for(lambda: not self._open, CLOSE_SECONDS):
                 numbers = ", ".join(f"#{number}" for number in self._open)

@@ -1,1 +1,1 @@
-"""Room."""
+"""guardlab: proves loop guards in the real OpenCode."""

@@ -97,7 +97,9 @@ class Lab:
             self.supervisor = Supervisor(self.tag)
             undo.enter_context(self.supervisor)
             self.egress = undo.enter_context(EgressTrap())
-            model = undo.enter_context(FakeModel())
+            model = FakeModel()
+            model.start()
+            undo.callback(self._stop, model)
             control = Control()
             control.start()
             undo.callback(control.stop)
@@ -155,6 +157,14 @@ class Lab:
         self._last = ready.folder
         run = runner.play(self._chosen(scenario), self, ready.props.result, hold)
         return replace(run, folder=ready.folder)
+
+    def _stop(self, model: FakeModel) -> None:
+        """Stop the fake model; a failure that its run has told is not told again."""
+        try:
+            model.stop()
+        except FakeModelError as error:
+            if error.__cause__ is not self._known:
+                raise
 
     def _chosen(self, scenario: Scenario) -> Scenario:
         """Put the guard that this lab was told to use in the place of each of the scenario's."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fakemodel.server import FakeModelError
 from harness.errors import CrashError, DeadlineError, GuardlabError, NotLoadedError, SetupError
 from harness.evidence import collect
 from harness.guards import shares_modules
@@ -56,6 +57,8 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
                 _leave(scene, lab)
     except GuardlabError as error:
         facts["error"] = {"kind": error.kind, "message": error.message, "hint": error.hint, "key": error.key}
+    except FakeModelError as error:
+        facts["error"] = {"kind": CrashError.kind, "message": str(error), "hint": "", "key": ""}
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
     facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]

@@ -88,7 +88,8 @@ class Scene:
         return str(self.props.workspace.root)
 
     def pending(self) -> list[str]:
-        """Bring `activity` up to date and name what is open."""
+        """Bring `activity` up to date and name what is open. Raises FakeModelError when the fake model broke down."""
+        self.tools.model.check()
         with self._lock:
             for entry in self.timeline.since(self._seen):
                 self.activity.take(entry)

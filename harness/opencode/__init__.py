@@ -1,1 +1,1 @@
-"""Room."""
+"""The real OpenCode: found, isolated, started, talked to and listened to."""

@@ -1,1 +1,1 @@
-"""Room."""
+"""What a run says: failures, artifacts, the end of a session."""

@@ -124,7 +124,7 @@ def a_scene(folder, text="steps: [{prompt: Go.}]", program=None, guards=()):
     """Set a scene for a scenario whose steps, expect and so on are `text`; `scene.asked` is the log of everything."""
     log = []
     scenario = loads(HEAD + text, folder / "x.scenario.yaml")
-    tools = SimpleNamespace(model=None, control=Control(log))
+    tools = SimpleNamespace(model=SimpleNamespace(check=lambda: None), control=Control(log))
     workspace, shell = SimpleNamespace(root=folder / "workspace", contents=dict), SimpleNamespace(records=tuple)
     props = Props(folder, workspace, shell, tuple(guards), {"a.py": "hash"})
     scene = Scene(scenario, props, program or Machine(log), tools, Timeline())

@@ -42,6 +42,22 @@ export const Tells = async () => {
   }
 }
 """
+# Stops the loop of the fake model once a stream has begun.
+BREAKS = """\
+import asyncio
+from fakemodel.server import FakeModel
+
+opened = FakeModel.open
+
+def open_and_break(self, script, listener, **given):
+    def listen(event):
+        listener(event)
+        if event.kind == "first_chunk":
+            asyncio.get_running_loop().stop()
+    return opened(self, script, listen, **given)
+
+FakeModel.open = open_and_break
+"""
 
 
 @posix
@@ -86,6 +102,18 @@ def test_a_killed_worker_is_swept_up_after_and_its_neighbour_goes_on(project, do
     assert "crashed while running 'long.scenario.yaml::long'" in ended.text
     assert "guardlab: a process outlived its worker and was killed: " in ended.text
     assert "1 failed, 1 passed" in ended.text
+
+
+def test_a_fake_model_whose_loop_ends_in_the_middle_of_a_stream(project, golden):
+    (project.path / "conftest.py").write_text(BREAKS)
+    project.scenario("endless", ENDLESS.replace("guard: {path: tells.js}\n", ""))
+    project.scenario("neighbour", GREETING)
+    run = project.run()
+    assert (run.code, project.left()) == (1, [])
+    assert "guardlab: 0 passed, 2 failed (2 crash)" in run.text
+    assert "Traceback" not in run.text
+    golden("plugin-model-broken", normal(section(run.text, "endless")))
+    golden("plugin-model-gone", normal(section(run.text, "neighbour")))
 
 
 @posix
