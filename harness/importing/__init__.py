@@ -1,0 +1,1 @@
+"""Turns the export of a real session into a scenario."""
