@@ -12,7 +12,7 @@ from harness.errors import CrashError, DeadlineError, GuardlabError, NotLoadedEr
 from harness.evidence import collect
 from harness.guards import shares_modules
 from harness.invariants import broken
-from harness.loaded import check_loaded
+from harness.loaded import check_loaded, check_log
 from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
 from harness.report.run import Run
@@ -98,6 +98,14 @@ def _perform(scene: Scene, lab: Lab) -> None:
     if isinstance(scene.program, Server):
         scene.session("main")
         check_loaded(scene)
+    try:
+        _do_steps(scene, limit)
+    finally:
+        # A guard whose init threw is only told in the log, late. It wins over whatever else went wrong.
+        check_log(scene)
+
+
+def _do_steps(scene: Scene, limit: float) -> None:
     for step in scene.scenario.steps:
         do(scene, step, limit)
         if scene.activity.unscripted:
