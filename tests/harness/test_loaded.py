@@ -6,7 +6,7 @@ from standin import a_scene
 from harness import loaded
 from harness.errors import DeadlineError, NotLoadedError
 from harness.guards import Installed
-from harness.loaded import check_loaded
+from harness.loaded import check_loaded, check_log
 
 LOG = 'level=ERROR message="failed to load plugin" path={} error="init boom"\n'
 
@@ -149,3 +149,38 @@ def test_errors_of_others_do_not_count(scene, guard, tmp_path):
     with (tmp_path / "opencode.log").open("a") as log:
         log.write(LOG.format(two.entry.as_uri()))
     check_loaded(here)
+
+
+# -- the log, which OpenCode writes late
+
+
+def created(here):
+    """A main session, and what the log will say of it."""
+    here.sessions["ses_1"] = "main"
+    return "level=INFO message=created id=ses_1 slug=x\n"
+
+
+def test_a_refusal_that_is_logged_late_is_waited_for(scene, guard, monkeypatch):
+    one = guard()
+    here = scene(one)
+    lines = iter([[], [LOG.format(one.entry.as_uri()).strip(), created(here).strip()]])
+    seen = []
+    monkeypatch.setattr(here.log, "lines", lambda: seen[-1] if len(seen) > 1 else seen.append(next(lines)) or seen[-1])
+    with pytest.raises(NotLoadedError, match="init boom"):
+        check_log(here)
+    assert len(seen) == 2
+
+
+def test_a_log_that_never_gets_so_far_is_a_deadline(scene, guard, monkeypatch):
+    monkeypatch.setattr(loaded, "LOG_SECONDS", 0.0)
+    here = scene(guard())
+    created(here)
+    with pytest.raises(DeadlineError, match="OpenCode's log to say 'created id=ses_1 '"):
+        check_log(here)
+
+
+def test_a_killed_process_may_not_have_written_its_log(scene, guard):
+    here = scene(guard())
+    created(here)
+    here.timeline.add("opencode", "exit", "runner", data={"expected": True})
+    check_log(here)

@@ -83,6 +83,7 @@ def played(tmp_path, monkeypatch):
     def perform(text, **lab):
         scene = a_scene(tmp_path, text)
         monkeypatch.setattr(runner, "check_loaded", lambda _scene: scene.asked.append("loaded?"))
+        monkeypatch.setattr(runner, "check_log", lambda _scene: scene.asked.append("log?"))
         monkeypatch.setattr(runner, "catch_up", lambda _scene: scene.asked.append("catch up"))
         monkeypatch.setattr(runner, "settle", lambda _scene, seconds: scene.asked.append(f"settle {seconds:g}"))
 
@@ -99,7 +100,7 @@ def played(tmp_path, monkeypatch):
 
 
 def test_the_guard_is_proven_before_the_first_step_and_after_the_last(played):
-    assert played("steps: [{prompt: Go.}]") == ["loaded?", "prompt 60", "catch up", "loaded?"]
+    assert played("steps: [{prompt: Go.}]") == ["loaded?", "prompt 60", "catch up", "loaded?", "log?"]
 
 
 def test_a_run_that_is_not_settled_is_settled_at_the_end(played):
@@ -109,11 +110,12 @@ def test_a_run_that_is_not_settled_is_settled_at_the_end(played):
         "settle 5",
         "catch up",
         "loaded?",
+        "log?",
     ]
 
 
 def test_after_an_unscripted_request_nothing_is_done(played):
-    assert played("steps: [{send: unscripted}, {send: Go.}]") == ["loaded?", "send 60"]
+    assert played("steps: [{send: unscripted}, {send: Go.}]") == ["loaded?", "send 60", "log?"]
 
 
 # -- leaving
