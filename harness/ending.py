@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.contracts import CONTRACTS, contract_of
+from harness.contracts import CONTRACTS, SHOWN_BY_TESTS, contract_of
 from harness.report.ci import marks, row, write_summary
 from harness.report.summary import Outcome, clause_lines, count_line
 
@@ -57,7 +57,7 @@ def _contracts(outcomes: Sequence[Outcome], *, whole: bool) -> list[str]:
     touched = {contract_of(clause) for outcome in outcomes for clause in outcome.proves}
     lines = []
     for name in sorted(contract for contract in touched if contract):
-        said = clause_lines(name, CONTRACTS[name], outcomes)
+        said = clause_lines(name, CONTRACTS[name], outcomes, SHOWN_BY_TESTS)
         lines += said if whole else said[:1]
     return lines
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from harness.errors import Kind
 
@@ -39,10 +39,13 @@ def count_line(outcomes: Iterable[Outcome]) -> str:
     return f"guardlab: {passed} passed, {sum(kinds.values())} failed ({told})"
 
 
-def clause_lines(contract: str, clauses: Sequence[str], outcomes: Iterable[Outcome]) -> list[str]:
+def clause_lines(
+    contract: str, clauses: Sequence[str], outcomes: Iterable[Outcome], elsewhere: Mapping[str, str] | None = None
+) -> list[str]:
     """Say how many clauses are proven, then one line for each that is not, with the reason.
 
-    A clause is proven when a scenario that names it passed and none that names it failed.
+    A clause is proven when a scenario that names it passed and none that names it failed. `elsewhere` says of a clause
+    that no scenario can prove where it is shown.
     """
     passed: set[str] = set()
     failed: dict[str, list[str]] = {}
@@ -54,8 +57,11 @@ def clause_lines(contract: str, clauses: Sequence[str], outcomes: Iterable[Outco
                 passed.add(clause)
     unproven = [clause for clause in clauses if clause in failed or clause not in passed]
     head = f"contract {contract}: {len(clauses) - len(unproven)} of {len(clauses)} clauses proven"
-    return [head, *(f"  {clause}: {_reason(failed.get(clause, []))}" for clause in unproven)]
+    return [
+        head,
+        *(f"  {clause}: {_reason(failed.get(clause, []), (elsewhere or {}).get(clause))}" for clause in unproven),
+    ]
 
 
-def _reason(items: Sequence[str]) -> str:
-    return f"failed in {', '.join(items)}" if items else "no scenario proves it"
+def _reason(items: Sequence[str], elsewhere: str | None) -> str:
+    return f"failed in {', '.join(items)}" if items else elsewhere or "no scenario proves it"
