@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,16 @@ import pytest
 pytest_plugins = ["pytester"]  # for tests/plugin; pytest takes this line from here only
 
 OUTPUT = Path(__file__).parent / "output"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible():
+    """Let programs that tests start take SIGINT: a shell that runs the tests in the background has them ignore it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
