@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.expectations import REGISTRY
+
 HERE = Path(__file__).parent
 # Repeated in a row under load, this shows that no verdict depends on luck (see CONTRIBUTING.md).
 ROUNDS = range(int(os.environ.get("GUARDLAB_ROUNDS", "1")))
@@ -53,3 +55,12 @@ def test_every_lying_guard_is_judged():
 def test_a_meaning_holds(lab, name, turn):  # noqa: ARG001 - the same
     run = lab.play(HERE / "meanings" / f"{name}.yaml")
     assert run.passed, run.report()
+
+
+def test_every_expectation_fails_for_the_right_reason_on_the_real_binary(lab):
+    judged = {}
+    for path in sorted((HERE / "failing").glob("*.yaml")):
+        run = lab.play(path)
+        assert (run.error, run.broken) == (None, ()), run.report()
+        judged |= {check.expectation.kind: verdict.status for check, verdict in run.verdicts}
+    assert judged == dict.fromkeys(REGISTRY, "fail")
