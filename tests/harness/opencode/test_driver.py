@@ -19,7 +19,7 @@ def opencode():
 
 @pytest.fixture
 def driver(opencode):
-    made = Driver(opencode.address, "secret", "/work/ein Ö")
+    made = Driver(opencode.address, "secret", "/ws/ein Ö")
     yield made
     made.close()
 
@@ -52,7 +52,7 @@ def test_a_call(opencode, driver, call, answer, result, asked):
     assert call(driver) == result
     ((method, path, headers, body),) = opencode.asked
     assert (method, path, body) == asked
-    assert headers["x-opencode-directory"] == "/work/ein%20%C3%96"
+    assert headers["x-opencode-directory"] == "/ws/ein%20%C3%96"
     assert headers["authorization"] == "Basic " + base64.b64encode(b"opencode:secret").decode()
 
 

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-HERE, THERE = "/work/here", "/work/there"
+HERE, THERE = "/ws/here", "/ws/there"
 AHEAD = 5_000.0  # seconds that the probe's clock is ahead of ours
 
 

@@ -146,7 +146,7 @@ def test_each_directory_has_its_own_sink(control, connect, seen):
     there = Seen()
     control.watch(THERE, there)
     probe = connect()
-    for directory, kind in ((HERE, "a"), (THERE, "b"), ("/work/elsewhere", "c"), (HERE, "d")):
+    for directory, kind in ((HERE, "a"), (THERE, "b"), ("/ws/elsewhere", "c"), (HERE, "d")):
         probe.send(kind, directory)
     control.flush()
     assert (seen.kinds, there.kinds) == (["a", "d"], ["b"])
