@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.timeline import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from harness.guards import Installed
@@ -85,7 +86,8 @@ def commands(scene: Scene) -> list[Entry]:
 
 def workspace_facts(scene: Scene) -> dict[str, Any]:
     """Give the workspace's files as they are now: their hashes, and the texts of the small ones."""
-    return {"files": scene.props.workspace.contents(), "contents": _small_files(scene)}
+    files = scene.props.workspace.contents()
+    return {"files": files, "contents": _small_files(scene, files)}
 
 
 def _add_logs(scene: Scene) -> None:
@@ -101,9 +103,9 @@ def _unused(scene: Scene) -> list[dict[str, Any]]:
     ]
 
 
-def _small_files(scene: Scene) -> dict[str, str]:
+def _small_files(scene: Scene, names: Iterable[str]) -> dict[str, str]:
     """Give the texts of the workspace's small files, for expectations that look into them."""
-    texts = {name: _text(scene.props.workspace.root / name) for name in scene.props.workspace.contents()}
+    texts = {name: _text(scene.props.workspace.root / name) for name in names}
     return {name: text for name, text in texts.items() if text is not None}
 
 
