@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,8 +88,8 @@ class Lab:
         with ExitStack() as undo:
             self.binary = self._binary or resolve(self.settings)
             rg = ripgrep(self.settings)
-            # The real path: OpenCode names a workspace by it, and macOS's temporary folder is a link.
             _clear_orphans()
+            # The real path: OpenCode names a workspace by it, and macOS's temporary folder is a link.
             self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
             undo.callback(shutil.rmtree, self.root, ignore_errors=True)
             _check_room(self.root)
@@ -115,11 +115,7 @@ class Lab:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop everything, in reverse order."""
-        try:
-            self._undo.close()
-        except FakeModelError as problem:
-            if self._known is None or problem.__cause__ is not self._known:  # else a run has told it
-                raise
+        self._undo.close()
 
     def take_troubles(self) -> list[str]:
         """Give what went wrong in threads since the last look, in words; it belongs to the run that has just ended."""
@@ -128,7 +124,7 @@ class Lab:
         try:
             self.tools.model.check()
         except FakeModelError as error:
-            if error.__cause__ is not self._known:
+            if not self._is_told(error):
                 troubles.append(str(error))
             self._known = error.__cause__
         return troubles
@@ -163,8 +159,11 @@ class Lab:
         try:
             model.stop()
         except FakeModelError as error:
-            if error.__cause__ is not self._known:
+            if not self._is_told(error):
                 raise
+
+    def _is_told(self, error: FakeModelError) -> bool:
+        return error.__cause__ is not None and error.__cause__ is self._known
 
     def _chosen(self, scenario: Scenario) -> Scenario:
         """Put the guard that this lab was told to use in the place of each of the scenario's."""
