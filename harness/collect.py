@@ -16,7 +16,7 @@ from harness.errors import GuardlabError
 from harness.interrupt import shield
 from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
-from harness.plugin import RUN
+from harness.plugin import OWNER, RUN
 from harness.process.platform import System
 from harness.process.supervisor import sweep_tag_prefix
 from harness.report.failure import Failure, render
@@ -105,6 +105,7 @@ def lab_of(config: pytest.Config) -> Lab:
         lab = Lab(
             settings_of(config),
             binary=binary_of(config),
+            owner=config.stash[OWNER],
             tag=f"{TAG_PREFIX}{config.stash[RUN]}-{worker}",
             guard=(config.invocation_params.dir / guard) if guard else None,
         )

@@ -66,14 +66,17 @@ class Lab:
         *,
         binary: Binary | None = None,
         tag: str | None = None,
+        owner: int | None = None,
         guard: Path | None = None,
     ) -> None:
         """Start nothing yet.
 
-        `binary` spares a second look for it; `tag` marks the processes of this lab; `guard` is loaded instead of each
-        guard that a scenario names.
+        `binary` spares a second look for it; `tag` marks the processes of this lab; `owner` is the id of the process
+        that cleans up should this one be killed, this one by default (once it is gone too, the next lab does); `guard`
+        is loaded instead of each guard that a scenario names.
         """
         self._guard = guard
+        self._owner = owner or os.getpid()
         self._known: BaseException | None = None
         self._last: Path | None = None
         self._next: _Prepared | None = None
@@ -93,8 +96,8 @@ class Lab:
             self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
             undo.callback(shutil.rmtree, self.root, ignore_errors=True)
             _check_room(self.root)
-            (self.root / OWNER).write_text(str(os.getpid()), encoding="utf-8")
-            self.supervisor = Supervisor(self.tag)
+            (self.root / OWNER).write_text(str(self._owner), encoding="utf-8")
+            self.supervisor = Supervisor(self.tag, owner=self._owner)
             undo.enter_context(self.supervisor)
             self.egress = undo.enter_context(EgressTrap())
             model = FakeModel()

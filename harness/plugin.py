@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ __all__: list[str] = []
 
 SUFFIX = ".scenario.yaml"
 RUN = pytest.StashKey[str]()
-WORKER_KEY = "guardlab_run"
+OWNER = pytest.StashKey[int]()
+WORKER_KEY, OWNER_KEY = "guardlab_run", "guardlab_owner"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,12 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {what}")
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     config.stash[RUN] = worker.get(WORKER_KEY) or secrets.token_hex(4)
+    config.stash[OWNER] = worker.get(OWNER_KEY) or os.getpid()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell an xdist worker which run it belongs to, and let no second Ctrl-C break off the sweep after the workers."""
     node.workerinput[WORKER_KEY] = node.config.stash[RUN]
+    node.workerinput[OWNER_KEY] = node.config.stash[OWNER]
     if _has_scenarios(node.config):
         from harness.interrupt import shield  # noqa: PLC0415 - loaded only where there are scenarios
 

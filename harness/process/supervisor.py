@@ -97,11 +97,14 @@ class Supervisor:
     """Owns the processes of one run.
 
     tag: the value of GUARDLAB_RUN in every one of them, unique to the run.
+    owner: the process that cleans up should this one be killed (an xdist controller), this one by default; while it
+    lives, `sweep_orphans` of other runs leaves these processes to it.
     As a context manager it stops and sweeps at the end.
     """
 
     tag: str
     system: System = field(default_factory=System.detect)
+    owner: int = field(default_factory=os.getpid)
     _children: list[Child] = field(default_factory=list, init=False, repr=False)
 
     def __enter__(self) -> Self:
@@ -117,8 +120,8 @@ class Supervisor:
                 last.callback(self.stop, child)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """Return `env` with the tag of this run and the id of this process."""
-        return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: str(os.getpid())}
+        """Return `env` with the tag of this run and the id of its owner."""
+        return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: str(self.owner)}
 
     def spawn(self, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, name: str) -> Child:
         """Start a program in a process group of its own, with no input, and its output appended to `log`.

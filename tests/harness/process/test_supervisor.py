@@ -15,7 +15,7 @@ from harness.process import supervisor as room
 from harness.process import trees
 from harness.process.platform import System
 from harness.process.readiness import wait_for_line
-from harness.process.supervisor import Supervisor, Survivor, sweep_tag_prefix
+from harness.process.supervisor import Supervisor, Survivor, sweep_orphans, sweep_tag_prefix
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and sessions")
 READY = re.compile(r"^ready (\d+)$", re.MULTILINE)
@@ -157,6 +157,23 @@ def test_a_controller_sweeps_for_a_worker_by_prefix(tmp_path, bare):
     with Supervisor("sweep-1-gw0") as one, Supervisor("sweep-10-gw0") as ten:
         mine, other = run(one), run(ten)
         assert [survivor.pid for survivor in sweep_tag_prefix("sweep-1-")] == [mine.pid]
+        assert other.alive
+
+
+def test_orphans_are_those_whose_owner_is_gone(tmp_path, bare):
+    """A worker that was killed leaves its processes to its controller, not to the next lab that starts."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(10)
+
+    def run(supervisor):
+        command, log = [sys.executable, "-c", SLEEP], tmp_path / supervisor.tag
+        child = supervisor.spawn(command, env=bare, cwd=tmp_path, log=log, name="p")
+        ready(child)
+        return child
+
+    with Supervisor("orphan-gone", owner=gone.pid) as left, Supervisor("orphan-here", owner=os.getppid()) as kept:
+        orphan, other = run(left), run(kept)
+        assert [survivor.pid for survivor in sweep_orphans("orphan-")] == [orphan.pid]
         assert other.alive
 
 
