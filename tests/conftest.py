@@ -1,9 +1,10 @@
-"""What every test may use: golden files, which hold texts that people read."""
+"""What every test may use: golden files, which hold texts that people read, and a watch on threads."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,14 @@ def _interruptible():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def no_new_threads():
+    """Fail if a thread that the test started outlives it. Those of fixtures that outlive tests may come to an end."""
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before, "a thread outlived its test"
 
 
 @pytest.fixture(scope="session")

@@ -299,8 +299,8 @@ def test_writes_can_be_cut_inside_of_characters(play):
     assert one.last().chunks_sent == one.last().chunks_scripted == 6
 
 
+@pytest.mark.usefixtures("no_new_threads")
 def test_the_server_leaves_no_thread_and_no_port():
-    before = threading.active_count()
     server = FakeModel()
     server.start()
     stage = server.open(parse_script(load_text("- {say: a, repeat: forever}", "f"), ()))
@@ -310,7 +310,6 @@ def test_the_server_leaves_no_thread_and_no_port():
         begun = time.monotonic()
         server.stop()
         assert time.monotonic() - begun < 3
-    assert threading.active_count() == before
     with pytest.raises(httpx.ConnectError):
         httpx.post(url, json=chat())
     server.stop()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,7 @@ script: [{say: Hello.}]
 steps: [{prompt: Go.}]
 """
 NOTHING = Record((), {}, 0.0, {})
-
-
-def threads():
-    return {thread for thread in threading.enumerate() if thread.name.startswith("guardlab")}
+pytestmark = pytest.mark.usefixtures("no_new_threads")
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +42,7 @@ def stage(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setattr(room, "ripgrep", lambda _settings: tmp_path / "rg")
     monkeypatch.setattr(room.runner, "play", play)
-    before = threads()
     yield played
-    assert threads() == before, "a thread outlived its lab"
     assert list(folder.iterdir()) == [], "a folder outlived its lab"
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import socket
 import struct
-import threading
 import time
 import urllib.request
 from urllib.error import HTTPError, URLError
@@ -78,13 +77,13 @@ def test_a_client_that_goes_away_is_no_error(trap, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("no_new_threads")
 def test_nothing_is_left_after_stop():
     trap = EgressTrap()
     trap.start()
     port = int(trap.url.rpartition(":")[2])
     trap.stop()
     trap.stop()
-    assert not any(thread.name == "guardlab-egress" for thread in threading.enumerate())
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=1)
 
