@@ -37,17 +37,19 @@ def do(scene: Scene, step: Step, seconds: float) -> None:
     scene.timeline.add("user", "step", "runner", data={"step": step.index + 1, "kind": step.kind})
 
 
-def settle(scene: Scene, seconds: float) -> None:
+def settle(scene: Scene, seconds: float, *, step: Step | None = None) -> None:
     """Wait until the run is settled (DESIGN.md), or until it can no longer get there.
 
     It ends early, without an error, at an unscripted request and when nothing is open but a required reply stays
-    unused: the invariants tell both. Raises DeadlineError with every open part otherwise.
+    unused: the invariants tell both. Replies may be meant for a prompt that comes after `step`: until then only the
+    quiet that an absence asks for tells that none is to come. Raises DeadlineError with every open part otherwise.
     """
     began = time.monotonic()
+    patience = QUIET_FOR_ABSENCE if step and _prompts_after(scene, step) else STALL
     busy: list[str] = []
 
     def ready() -> bool:
-        still = _still(scene)
+        still = _still(scene, patience)
         busy[:] = _called_busy(scene) if still and not scene.activity.unscripted else ()
         return still and not busy
 
@@ -93,8 +95,12 @@ def _called_busy(scene: Scene) -> list[str]:
     return [f"OpenCode says that session {session} is {state.get('type')}" for session, state in states.items()]
 
 
-def _still(scene: Scene) -> bool:
-    """Whether nothing is open and nothing was heard for long enough."""
+def _prompts_after(scene: Scene, step: Step) -> bool:
+    return any(later.kind in ("prompt", "send") for later in scene.scenario.steps[step.index + 1 :])
+
+
+def _still(scene: Scene, patience: float) -> bool:
+    """Whether nothing is open and nothing was heard for long enough: `patience` seconds while a reply is unused."""
     pending = scene.pending()
     if scene.activity.unscripted:
         return True
@@ -102,7 +108,7 @@ def _still(scene: Scene) -> bool:
         child = scene.server.child
         raise CrashError(f"OpenCode ended by itself with exit code {child.returncode}; it printed:\n{child.tail()}")
     last = scene.timeline.last
-    quiet = _quiet(scene) if not scene.stage.unused() else max(STALL, _quiet(scene))
+    quiet = max(patience, _quiet(scene)) if scene.stage.unused() else _quiet(scene)
     return not pending and (last is None or time.monotonic() - last.at >= quiet)
 
 
@@ -132,13 +138,13 @@ def _send(scene: Scene, step: Step, _seconds: float) -> None:
 
 def _prompt(scene: Scene, step: Step, seconds: float) -> None:
     _send(scene, step, seconds)
-    settle(scene, seconds)
+    settle(scene, seconds, step=step)
 
 
 def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
     wanted: WaitFor = step.value
     if wanted.settled:
-        settle(scene, seconds)
+        settle(scene, seconds, step=step)
     elif wanted.gate:
         gate = wanted.gate
         _until(scene, seconds, f"gate {gate}", lambda: _has(scene, ("exchange.gate", "api.gate"), gate=gate))

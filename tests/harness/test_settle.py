@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from standin import a_scene, add, busy, deadline, idle, kinds, on_wait, published, unused
+from standin import add, busy, deadline, idle, kinds, on_wait, published, unused
 
 from harness import steps
-from harness.errors import CrashError
+from harness.errors import CrashError, DeadlineError
 from harness.steps import catch_up, settle
 
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """Nothing is waited for unless a test is about that."""
-    for name in ("QUIET", "QUIET_FOR_ABSENCE", "STALL"):
-        monkeypatch.setattr(steps, name, 0.0)
-
-
-@pytest.fixture
-def scene(tmp_path):
-    return a_scene(tmp_path)
-
-
-@pytest.fixture
-def at(tmp_path):
-    """Set the scene for these steps."""
-    return lambda text: a_scene(tmp_path, text)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def test_a_silent_run_is_settled(scene):
@@ -103,6 +87,19 @@ def test_an_unused_reply_is_waited_for_a_while_and_left_to_the_invariants(scene,
     settle(scene, 5)
     assert kinds(scene)[-1] == "settled"
     assert scene.timeline.last.at - last.at >= 0.06
+
+
+def test_a_reply_that_a_later_prompt_may_use_is_not_waited_out(at, monkeypatch):
+    monkeypatch.setattr(steps, "STALL", 60.0)
+    monkeypatch.setattr(steps, "QUIET_FOR_ABSENCE", 0.06)
+    scene = at("steps: [{prompt: Go.}, {wait_for: settled}, {send: On.}]")
+    scene.stage.left = [unused()]
+    last = add(scene, "todo.updated")
+    for step in scene.scenario.steps[:2]:
+        settle(scene, 5, step=step)
+        assert scene.timeline.last.at - last.at >= 0.06
+    with pytest.raises(DeadlineError):
+        settle(scene, 0.01, step=scene.scenario.steps[2])
 
 
 def test_a_deadline_names_every_open_part(scene):

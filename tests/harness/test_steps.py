@@ -8,29 +8,11 @@ from types import SimpleNamespace
 import pytest
 from standin import a_scene, add, busy, deadline, idle, kinds, on_wait, published
 
-from harness import steps
 from harness.opencode.oneshot import OneShot
 from harness.steps import do, settle
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
 REQUEST = {"number": 1, "kind": "main", "session": "main", "reply": 1}
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """Nothing is waited for unless a test is about that."""
-    for name in ("QUIET", "QUIET_FOR_ABSENCE", "STALL"):
-        monkeypatch.setattr(steps, name, 0.0)
-
-
-@pytest.fixture
-def scene(tmp_path):
-    return a_scene(tmp_path)
-
-
-@pytest.fixture
-def at(tmp_path):
-    """Set the scene for these steps."""
-    return lambda text: a_scene(tmp_path, text)
 
 
 def play(scene, seconds=5.0):
