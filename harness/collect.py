@@ -13,6 +13,7 @@ import pytest
 from fakemodel.loading import SourceError
 from harness.ending import properties
 from harness.errors import GuardlabError
+from harness.hold import Hold
 from harness.interrupt import shield
 from harness.lab import TAG_PREFIX, Lab
 from harness.opencode.binary import Binary, resolve
@@ -25,9 +26,10 @@ from harness.scenario.loader import load
 from harness.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from harness.scenario.model import Scenario
+    from harness.scene import Scene
 
 __all__ = ["ScenarioFile", "ScenarioItem", "describe_binary"]
 
@@ -78,7 +80,7 @@ class ScenarioItem(pytest.Item):
         shown = _shown(self.path, self.config)
         try:
             lab = lab_of(self.config)
-            run = lab.play(self.scenario, upcoming=self.upcoming)
+            run = lab.play(self.scenario, upcoming=self.upcoming, hold=_hold(self.config))
             failures = kept_failures(run, lab.settings, shown, f"pytest {shown} --keep-runs=always")
         except GuardlabError as error:
             failures = [Failure(error.kind, file=shown, span=None, key=error.kind, problem=str(error))]
@@ -151,6 +153,22 @@ def sweep_run(run: str) -> list[str]:
     for folder in Path(tempfile.gettempdir()).glob(f"{TAG_PREFIX}{run}-*"):
         shutil.rmtree(folder, ignore_errors=True)
     return survivors
+
+
+def _hold(config: pytest.Config) -> Callable[[Scene], None] | None:
+    """Keep a run's OpenCode up where that is asked for. pytest's capture is off meanwhile, keyboard included."""
+    if not config.getoption("hold"):
+        return None
+
+    def hold(scene: Scene) -> None:
+        capture = config.pluginmanager.getplugin("capturemanager")
+        capture.suspend(in_=True)
+        try:
+            Hold(config.get_terminal_writer().line)(scene)
+        finally:
+            capture.resume()
+
+    return hold
 
 
 def _keywords(scenario: Scenario) -> Iterator[str]:

@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="which runs leave their files under .guardlab (default on-failure)",
     )
     group.addoption("--guard", metavar="PATH", dest="guard_path", help="load this instead of each scenario's guard")
+    group.addoption("--hold", action="store_true", help="keep OpenCode up after the run of one scenario, to look at it")
     parser.addini("opencode_binary", "the OpenCode to test, below the option and OPENCODE_TEST_BINARY")
 
 
@@ -65,6 +66,12 @@ def pytest_configure_node(node: Any) -> None:
         shield(node.config)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuse to hold what runs in a worker: it has no terminal to be told by that its user has seen enough."""
+    if session.config.option.hold and session.config.pluginmanager.hasplugin("dsession"):
+        raise pytest.UsageError("--hold needs the terminal, which the workers of xdist do not have: leave out -n")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Take *.scenario.yaml."""
     if not file_path.name.endswith(SUFFIX):
@@ -72,6 +79,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     from harness.collect import ScenarioFile  # noqa: PLC0415 - loaded only where there are scenarios
 
     return ScenarioFile.from_parent(parent, path=file_path)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to hold more than one scenario."""
+    chosen = sum(hasattr(item, "upcoming") for item in session.items)
+    if session.config.option.hold and chosen != 1 and not session.config.option.collectonly:
+        raise pytest.UsageError(f"--hold holds one scenario, {chosen} are chosen: name its file, or use -k")
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:

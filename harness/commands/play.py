@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from fakemodel.loading import SourceError
 from harness.commands.common import exit_code, outcome_of, output, settings_from, shown
-from harness.commands.hold import Hold
 from harness.errors import SetupError
+from harness.hold import Hold
 from harness.lab import Lab
 from harness.report.ci import marks, row, write_summary
 from harness.report.failure import render
@@ -106,7 +106,7 @@ class _Player:
     def play(self, scenario: Scenario, upcoming: Scenario | None, *, hold: bool) -> None:
         file = scenario.document.file
         self._console.print(f"{file} ", end="")
-        run = self._lab.play(scenario, upcoming=upcoming, hold=Hold(self._console) if hold else None)
+        run = self._lab.play(scenario, upcoming=upcoming, hold=Hold(self._console.print) if hold else None)
         again = f"guardlab play {file}{self._guard_option} --keep-runs always"
         failures = kept_failures(run, self._lab.settings, file, again)
         outcome = outcome_of(scenario, failures)

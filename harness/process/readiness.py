@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from harness.errors import CrashError, DeadlineError
 
@@ -23,22 +24,29 @@ def wait_for_line(child: Child, pattern: re.Pattern[str], seconds: float = 15.0)
     `pattern` is searched in the whole output of this process: use `^` and re.MULTILINE where a line is meant.
     Raises CrashError when the child ends first and DeadlineError when the time is up; both carry the end of the output.
     """
-    until = time.monotonic() + seconds
-    ended = False
-    while True:
+
+    def look() -> re.Match[str] | None:
+        gone = not child.alive  # asked first: it may write the line just before it ends
         found = pattern.search(child.output())
-        if found:
-            return found
-        if ended:
+        if gone and not found:
             raise CrashError(
                 f"{child.name} ended with exit code {child.returncode} before it was ready; {_said(child)}"
             )
-        if time.monotonic() >= until:
-            raise DeadlineError(
-                f"{child.name} (process {child.pid}) did not print a line like {pattern.pattern!r} "
-                f"within {seconds:g} s; {_said(child)}"
-            )
-        ended = child.wait(_LOOK)  # it may have written the line just before it ended: look once more
+        return found
+
+    looks = Retrying(
+        retry=retry_if_result(lambda found: found is None),
+        stop=stop_after_delay(seconds),
+        wait=wait_fixed(_LOOK),
+        sleep=child.wait,  # type: ignore[arg-type]  # ends at once with the child; its answer is not looked at
+    )
+    try:
+        return cast("re.Match[str]", looks(look))
+    except RetryError:
+        raise DeadlineError(
+            f"{child.name} (process {child.pid}) did not print a line like {pattern.pattern!r} "
+            f"within {seconds:g} s; {_said(child)}"
+        ) from None
 
 
 def _said(child: Child) -> str:

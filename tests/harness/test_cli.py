@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness import hold
 from harness.cli import main
-from harness.commands import doctor, hold, play
+from harness.commands import doctor, play
 from harness.errors import DeadlineError, SetupError
 from harness.moved import Fact
 from harness.opencode.doctor import Finding
@@ -289,13 +290,13 @@ def test_hold_ends_with_an_interrupt(capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=interrupt))
-    hold.Hold(play.output())(scene())
+    hold.Hold(play.output().print)(scene())
     assert "Press Enter" in capsys.readouterr().out
 
 
 def test_hold_does_not_wait_for_an_opencode_that_is_gone(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    hold.Hold(play.output())(scene(alive=False))
+    hold.Hold(play.output().print)(scene(alive=False))
     assert capsys.readouterr().out == "\nthere is nothing to hold: OpenCode has ended\n"
 
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import psutil
 import pytest
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 if TYPE_CHECKING:
     import socket
@@ -41,6 +42,13 @@ class Running:
     def interrupt(self):
         """Press Ctrl-C: a terminal sends it to the whole group."""
         os.killpg(self.process.pid, signal.SIGINT)
+
+    def wait_for(self, text):
+        """Wait until it has printed a text."""
+        printed = Retrying(
+            retry=retry_if_result(lambda log: text not in log), stop=stop_after_delay(DEADLINE), wait=wait_fixed(0.05)
+        )
+        printed(self.log.read_text)
 
     def wait(self):
         """Wait for the end."""
@@ -77,12 +85,14 @@ class Project:
         result = self.pytester.runpytest_subprocess(*args, timeout=DEADLINE)
         return Finished(int(result.ret), "\n".join((*result.outlines, *result.errlines)))
 
-    def start(self, *args):
+    def start(self, *args, stdin=subprocess.DEVNULL):
         """Start pytest."""
         log = self.path / "output"
         command = [sys.executable, "-m", "pytest", f"--basetemp={self.path / 'base'}", *args]
         with log.open("w") as file:
-            process = self.pytester.popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+            process = self.pytester.popen(
+                command, stdin=stdin, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+            )
         self.started.append(Running(process, log))
         return self.started[-1]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+
 import pytest
 from projects import ANSWERS_VERSION, GREETING
 
@@ -104,3 +107,35 @@ def test_an_option_that_makes_no_sense(silent, args, said):
     assert (run.code, silent.left(), silent.kept()) == (4, [], [])
     assert said in run.text
     assert "Traceback" not in run.text
+
+
+def test_a_held_run_says_how_to_attach_and_ends_with_enter(project):
+    project.scenario("greeting", GREETING)
+    running = project.start("--hold", stdin=subprocess.PIPE)
+    running.wait_for("Press Enter to end.")
+    assert project.processes()
+    running.process.stdin.write(b"\n")
+    running.process.stdin.flush()
+    ended = running.wait()
+    running.process.stdin.close()
+    assert (ended.code, project.left()) == (0, [])
+    assert re.search(
+        r"^  OPENCODE_SERVER_PASSWORD=\S+ \S+ attach http://\S+ --dir \S+ --session ses_\w+$", ended.text, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ((), "--hold holds one scenario, 2 are chosen: name its file, or use -k"),
+        (("-k", "nothing"), "--hold holds one scenario, 0 are chosen: name its file, or use -k"),
+        (("-n", "1"), "--hold needs the terminal, which the workers of xdist do not have: leave out -n"),
+    ],
+    ids=["two", "none", "workers"],
+)
+def test_what_cannot_be_held(project, args, problem):
+    project.scenario("greeting", GREETING)
+    project.scenario("loop", LOOP)
+    run = project.run("--hold", *args)
+    assert run.code == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: {problem}" in run.text

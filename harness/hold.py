@@ -1,4 +1,4 @@
-"""`guardlab play --hold`: keeps OpenCode up after a run, and says how to look at it."""
+"""`--hold`: keeps OpenCode up after a run, and says how to look at it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.opencode.server import Server
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Callable
 
     from harness.scene import Scene
 
@@ -20,19 +20,19 @@ __all__ = ["Hold", "attach_line"]
 class Hold:
     """Waits until its user presses Enter (or Ctrl-C, or the input ends), with OpenCode and the fake model still up."""
 
-    def __init__(self, console: Console) -> None:
-        """Keep the console that it talks on."""
-        self._console = console
+    def __init__(self, say: Callable[[str], object]) -> None:
+        """Keep what prints a line where its user reads it."""
+        self._say = say
 
     def __call__(self, scene: Scene) -> None:
         """Say how to attach, and wait."""
-        self._console.print()
+        self._say("")
         if not scene.alive:
-            self._console.print("there is nothing to hold: OpenCode has ended")
+            self._say("there is nothing to hold: OpenCode has ended")
             return
-        self._console.print("OpenCode is held. Look at it from another terminal:")
-        self._console.print(f"  {attach_line(scene)}")
-        self._console.print("Press Enter to end. What you do meanwhile is no part of the run.")
+        self._say("OpenCode is held. Look at it from another terminal:")
+        self._say(f"  {attach_line(scene)}")
+        self._say("Press Enter to end. What you do meanwhile is no part of the run.")
         with suppress(KeyboardInterrupt):
             sys.stdin.readline()
 
