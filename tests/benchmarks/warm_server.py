@@ -1,11 +1,11 @@
 """Measures what a warm server is worth: one task of six model requests, done six ways in turn within one run.
 
-The task is five bash calls and an answer. `warm server` is a scenario as pytest plays it: checks and report included, its
-folders laid out while another one plays; `without quiet` leaves out the silence that a settled run asks for; `process
-each` is the first in a process of its own. `bare client` checks nothing: what OpenCode itself takes on the warm server.
-`opencode run` is the process alone, in a workspace that was laid out before, in a home of ours; `plain new home` is the
-same without what the hermetic home spares OpenCode (there, too, nothing leaves the machine). The ways take turns, so
-that whatever else the machine does falls on all of them.
+The task is five bash calls and an answer. `warm server` is a scenario as pytest plays it, checks and report included,
+its folders laid out while another one plays; `without quiet` leaves out the silence that a settled run asks for;
+`process each` is the first in a process of its own. `bare client` checks nothing: what OpenCode itself takes on the
+warm server. `opencode run` is the process alone, in a workspace that was laid out before, in a home of ours; `plain
+new home` is the same without what the hermetic home spares OpenCode (there, too, nothing leaves the machine). The
+ways take turns, so that whatever else the machine does falls on all of them.
 
     python -m tests.benchmarks.warm_server [--rounds 5] [--raw FILE]
 
