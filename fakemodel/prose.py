@@ -28,7 +28,18 @@ _PATTERNS = {
 
 
 def segments(prose: Prose) -> Iterator[str]:
-    """Return the sentences and what joins them, in order, as often as they are said."""
+    """Return the text in order, as often as it is said, in pieces that cost no memory: turns, or sentences."""
+    return _same_turns(prose) if prose.vary is None else _varied_turns(prose)
+
+
+def _same_turns(prose: Prose) -> Iterator[str]:
+    once = prose.join.join(prose.sentences)
+    again = prose.join + once
+    more = itertools.repeat(again) if prose.repeat is None else itertools.repeat(again, prose.repeat - 1)
+    return itertools.chain((once,), more)
+
+
+def _varied_turns(prose: Prose) -> Iterator[str]:
     turns = itertools.count() if prose.repeat is None else range(prose.repeat)
     first = True
     for turn in turns:

@@ -129,11 +129,12 @@ def chunks(writer: Writer, answer: Answer, reply: Reply, meter: Meter, *, whole_
         yield from writer.begin(index, planned)
         meter.content = True
         whole = whole_calls and isinstance(planned.part, Call)
+        framed = writer.piece
         for piece in part_text(planned) if whole else cut(part_text(planned), reply.chunks):
             if left == 0:
                 break
             left -= 1
-            yield writer.piece(piece)
+            yield framed(piece)
             meter.sent += len(piece)
         meter.content = False
         yield from writer.end(lambda: _sent_text(meter))

@@ -71,7 +71,7 @@ class GoogleGenerate:
     def whole(self, answer: Answer, texts: Sequence[str]) -> bytes:
         """Write one body; arguments go in as they are, which broken ones break."""
         parts = [
-            _part(planned).raw(_quoted(planned, text)).decode()
+            Template(packed(_part(planned)).encode()).raw(_quoted(planned, text)).decode()
             for planned, text in zip(answer.parts, texts, strict=True)
         ]
         candidate = {"content": {"role": "model", "parts": GAP}, **_finish(answer)}
@@ -98,10 +98,9 @@ class _Writer:
         return []
 
     def begin(self, index: int, planned: PlannedPart) -> list[bytes]:  # noqa: ARG002 - parts have no index here
-        candidate = {"content": {"role": "model", "parts": [GAP]}, "index": 0}
+        candidate = {"content": {"role": "model", "parts": [_part(planned)]}, "index": 0}
         frame = Template(event(_body(self._answer, candidate, closing=False)))
-        part = _part(planned)
-        self.piece = lambda text: frame.raw(part.raw(_quoted(planned, text)).decode())
+        self.piece = frame.raw if isinstance(planned.part, CallPart) else frame.filled
         return []
 
     def end(self, text: Callable[[], str]) -> list[bytes]:  # noqa: ARG002 - nothing ends a part here
@@ -112,11 +111,11 @@ class _Writer:
         return [event(_body(self._answer, candidate, closing=True))]
 
 
-def _part(planned: PlannedPart) -> Template:
+def _part(planned: PlannedPart) -> dict[str, Any]:
     if isinstance(planned.part, CallPart):
-        return Template(packed({"functionCall": {"name": planned.part.tool, "args": GAP}}).encode())
+        return {"functionCall": {"name": planned.part.tool, "args": GAP}}
     thought = {"thought": True} if isinstance(planned.part, Think) else {}
-    return Template(packed({"text": GAP, **thought}).encode())
+    return {"text": GAP, **thought}
 
 
 def _quoted(planned: PlannedPart, text: str) -> str:
