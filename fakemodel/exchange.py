@@ -27,7 +27,8 @@ class Exchange:
     1 in that reply; all three are None where nothing was scripted. ``chunks_sent`` are the wire events
     handed to the socket: an upper bound of what the client read. ``chunks_scripted`` is None while the
     stream runs, and for an endless reply. ``part`` is the position (from 0) and kind of the part that was being
-    sent, ``repeats`` the whole repetitions of its text, ``text_sent`` the characters of text and arguments of all
+    sent, ``repeats`` the whole repetitions of its text, ``sentence`` the one (from 1) of a repetition that it went
+    on in, or the last when all was said (None in a call), ``text_sent`` the characters of text and arguments of all
     parts. ``stop_lag`` is the time from the client's close to the stop of the stream, ``stalled`` the time that a
     stall lasted. ``faults`` are the kinds of the faults that acted.
     """
@@ -49,6 +50,7 @@ class Exchange:
     chunks_scripted: int | None
     part: tuple[int, str] | None
     repeats: int
+    sentence: int | None
     text_sent: int
     stop_lag: float | None
     faults: tuple[str, ...]

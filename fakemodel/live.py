@@ -115,6 +115,7 @@ class LiveExchange:
             chunks_scripted=self._scripted,
             part=self._meter.place,
             repeats=self._meter.repeats,
+            sentence=self._meter.sentence,
             text_sent=self._meter.text_sent,
             stop_lag=self._stop_lag,
             faults=tuple(fault.name for fault in self.faults),

@@ -57,7 +57,7 @@ def width(text: str, chunking: Chunking) -> int:
 
 
 class TurnCounter:
-    """Says how many whole repetitions of a prose lie in its first so many characters (or UTF-16 units)."""
+    """Says after how many repetitions, and in which sentence, so many characters (or UTF-16 units) of a prose end."""
 
     def __init__(self, prose: Prose, chunking: Chunking) -> None:
         self._prose = prose
@@ -69,13 +69,34 @@ class TurnCounter:
 
     def count(self, sent: int) -> int:
         """Return the number of whole repetitions."""
+        return self._whole(sent)[0]
+
+    def sentence(self, sent: int) -> int:
+        """Return in which sentence of its repetition (from 1) the text goes on; at the end of all, the last one."""
+        turn, start = self._whole(sent)
+        if turn == self._prose.repeat:
+            return len(self._prose.wording(turn - 1))
+        left = sent - start
+        sentences = self._prose.wording(turn)
+        for number, sentence in enumerate(sentences, 1):
+            length = width(sentence, self._chunking)
+            if left < length:
+                return number
+            left -= length + self._join
+        return len(sentences)
+
+    def _whole(self, sent: int) -> tuple[int, int]:
+        """Return the number of whole repetitions, and the length at which the next one begins."""
         if self._prose.vary is None:
-            return (sent + self._join) // (self._length(0) + self._join)
+            step = self._length(0) + self._join
+            turn = (sent + self._join) // step
+            return turn, turn * step
         turn, end = self._known
         while True:
-            following = end + (self._join if turn else 0) + self._length(turn)
+            start = end + (self._join if turn else 0)
+            following = start + self._length(turn)
             if following > sent or turn == self._prose.repeat:
-                return turn
+                return turn, start
             turn, end = turn + 1, following
             self._known = (turn, end)
 

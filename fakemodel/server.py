@@ -124,6 +124,7 @@ class FakeModel:
             access_log=False,
             server_header=False,
             date_header=False,
+            proxy_headers=False,
             backlog=2048,
             timeout_keep_alive=3600,
             timeout_graceful_shutdown=2,

@@ -111,6 +111,11 @@ class Meter:
         return self._counter.count(self.sent) if self._counter else 0
 
     @property
+    def sentence(self) -> int | None:
+        """The sentence (from 1) of its repetition that the current part's text goes on in; None in a call."""
+        return self._counter.sentence(self.sent) if self._counter else None
+
+    @property
     def place(self) -> tuple[int, str] | None:
         """Position (from 0) and kind of the current part."""
         return None if self.planned is None else (self.index, type(self.planned.part).__name__.lower())

@@ -28,8 +28,9 @@ def exchange_data(event: ModelEvent) -> dict[str, Any]:
         data |= {
             "status": exchange.status, "ended_by": exchange.ended_by,
             "faults": list(exchange.faults), "chunks_sent": exchange.chunks_sent,
-            "chunks_scripted": exchange.chunks_scripted, "repeats": exchange.repeats, "text_sent": exchange.text_sent,
-            "stop_lag": exchange.stop_lag, "part": exchange.part, "ms": round(ms, 3),
+            "chunks_scripted": exchange.chunks_scripted, "text_sent": exchange.text_sent,
+            "part": exchange.part, "repeats": exchange.repeats, "sentence": exchange.sentence,
+            "stop_lag": exchange.stop_lag, "ms": round(ms, 3),
         }  # fmt: skip
     return data
 

@@ -60,6 +60,16 @@ def test_a_paced_stream_stops_within_a_chunk_or_two(play):
     assert record.repeats == (record.chunks_sent - 1) // 3
 
 
+def test_the_sentence_that_the_stream_was_in(play):
+    one = play("- {say: [One two., Three four., Five.], repeat: 3, gate: {name: here, at: 11}}")
+    with one.ask() as client:
+        client.read(events=10)
+        one.wait("gate")
+    record = one.last()
+    # The opening chunk is no text; a repetition has five words, and four words more end the second sentence.
+    assert (record.chunks_sent, record.repeats, record.sentence) == (10, 1, 3)
+
+
 def test_the_count_and_the_place_of_a_finite_stream(play):
     one = play("- {say: One two three., repeat: 5, pace: 20ms}")
     with one.ask() as client:

@@ -125,7 +125,8 @@ def record(played) -> str:
     last = played.last()
     scripted = "endless" if last.chunks_scripted is None else last.chunks_scripted
     where = f"{last.session} reply {last.reply} use {last.use}"
-    return f"{where}, ended by {last.ended_by}, {last.chunks_sent} of {scripted} chunks"
+    place = f", in sentence {last.sentence} after {last.repeats} repetitions" if last.ended_by == "client" else ""
+    return f"{where}, ended by {last.ended_by}, {last.chunks_sent} of {scripted} chunks{place}"
 
 
 @pytest.mark.parametrize(("script", "text"), SAMPLES)

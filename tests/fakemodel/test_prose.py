@@ -73,6 +73,22 @@ def test_whole_repetitions_are_counted(prose, by):
         assert counter.count(sent) == sum(1 for end in ends if end <= sent)
 
 
+@given(proses, st.sampled_from(["characters", "utf16"]))
+def test_the_sentence_that_a_text_goes_on_in_is_known(prose, by):
+    """The sentences are as long as the text itself says, and each lasts until what joins it to the next is over."""
+    chunking = Chunking(1, by)
+    counter = TurnCounter(prose, chunking)
+    sent = 0
+    for turn in range(prose.repeat):
+        sentences = prose.wording(turn)
+        for number, sentence in enumerate(sentences, 1):
+            assert counter.sentence(sent) == counter.sentence(sent + width(sentence, chunking) - 1) == number
+            sent += width(sentence, chunking) + width(prose.join, chunking)
+        growing, times = prose.growth(turn)
+        sent += width(growing, chunking) * times
+    assert counter.sentence(sent - width(prose.join, chunking)) == len(sentences)
+
+
 def test_pieces_by_words_keep_the_white_space_after_them():
     assert list(cut(iter(["  One two\n", "three"]), Chunking(1, "words"))) == ["  One ", "two\n", "three"]
     assert list(cut(iter(["One two three."]), Chunking(2, "words"))) == ["One two ", "three."]

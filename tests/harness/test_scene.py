@@ -64,8 +64,8 @@ def exchange(kind, session="main", identity="ses_1"):
     return Exchange(
         number=1, session=session, session_id=identity, parent_id=None, kind=kind, protocol="openai_chat",
         reply=1, use=1, received_at=1.0, first_at=None, closed_at=None, status=None, ended_by=None,
-        chunks_sent=0, chunks_scripted=None, part=None, repeats=0, text_sent=0, stop_lag=None, faults=(), stalled=None,
-        request=request,
+        chunks_sent=0, chunks_scripted=None, part=None, repeats=0, sentence=None, text_sent=0, stop_lag=None,
+        faults=(), stalled=None, request=request,
     )  # fmt: skip
 
 
