@@ -22,6 +22,8 @@ ENDLESS = """
   times: 1000
 """
 
+TRIES = 3
+
 
 def reset(client: RawClient) -> None:
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -34,13 +36,13 @@ def half_close(client: RawClient) -> None:
         pass
 
 
-@pytest.mark.parametrize("leave", [lambda client: client.socket.close(), reset, half_close], ids=["fin", "rst", "half"])
+@pytest.mark.parametrize("go", [lambda client: client.socket.close(), reset, half_close], ids=["fin", "rst", "half"])
 @pytest.mark.parametrize("pace", ["5ms", "0"])
-def test_the_client_leaves(play, leave, pace):
+def test_the_client_leaves(play, go, pace):
     one = play(f"- {{say: Let me check this., repeat: forever, pace: {pace}, max_chunks: 100000000}}")
     with one.ask() as client:
         client.read(events=20)
-        leave(client)
+        go(client)
     record = one.last()
     assert record.ended_by == "client"
     assert record.chunks_sent >= 20
@@ -103,23 +105,35 @@ def test_a_client_that_reads_nothing_and_leaves(play):
 
 
 def test_two_hundred_clients_leave_after_a_random_chunk(play):
-    """Eight unpaced streams at once, each left by its client, while others are answered."""
+    """Eight unpaced streams at once, each left by its client, while others are answered.
+
+    A busy system may hold back what was sent until after a client's last look, or stop the server; it may try again.
+    """
+    for _ in range(TRIES):
+        above, lags = leave(play)
+        assert above[0] >= 0
+        if above[-1] <= 3 and lags[197] < 0.02:
+            break
+    assert above[-1] <= 3
+    assert lags[197] < 0.02
+
+
+def leave(play) -> tuple[list[int], list[float]]:
+    """Let 200 clients leave; returns how many chunks the records count above those read, and the stop lags, sorted."""
     one = play(ENDLESS)
     other = play("[{say: Quick., pace: 0, times: 1000}]")
     url = urlsplit(one.url)
     program = [sys.executable, Path(__file__).parent / "leaving_clients.py"]
     with subprocess.Popen(
         [*program, url.hostname, str(url.port), url.path, "200", "8"], stdout=subprocess.PIPE
-    ) as clients:
+    ) as running:
         one.stage.journal.wait_for(1)
         quick = [said(other.answer(chat(str(number)))) for number in range(20)]
-        read = json.loads(clients.stdout.read())
-    records = one.stage.journal.wait_for(200, timeout=30)
+        clients = json.loads(running.stdout.read())
+    records = one.stage.journal.wait_for(len(clients), timeout=30)
     assert quick == ["Quick."] * 20
-    assert [record.ended_by for record in records] == ["client"] * 200
-    above = sorted(record.chunks_sent - read[int(record.request.user_text)] for record in records)
-    lags = sorted(record.stop_lag for record in records)
-    assert above[0] >= 0
-    # On a busy machine a client can lose its processor between its last read and its close: 1 in 20 may.
-    assert above[190] <= 3
-    assert lags[190] < 0.02
+    assert [record.ended_by for record in records] == ["client"] * len(clients)
+    seeing = [(record, clients[int(record.request.user_text)]) for record in records]
+    seeing = [(record, client["read"]) for record, client in seeing if not client["blind"]]
+    assert len(seeing) == 200
+    return sorted(record.chunks_sent - read for record, read in seeing), sorted(record.stop_lag for record, _ in seeing)
