@@ -30,7 +30,7 @@ def exchange_data(event: ModelEvent) -> dict[str, Any]:
             "faults": list(exchange.faults), "chunks_sent": exchange.chunks_sent,
             "chunks_scripted": exchange.chunks_scripted, "text_sent": exchange.text_sent,
             "part": exchange.part, "repeats": exchange.repeats, "sentence": exchange.sentence,
-            "stop_lag": exchange.stop_lag, "ms": round(ms, 3),
+            "stop_lag": exchange.stop_lag, "stalled": exchange.stalled, "ms": round(ms, 3),
         }  # fmt: skip
     return data
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anthropic
 import openai
 import pytest
 from google import genai
+
+from fakemodel.protocols import protocols
 
 SCRIPTS = {
     "text": "- {say: [All is well., Größe 😀.]}",
@@ -209,3 +212,10 @@ class TestSdk:
 
     def test_cut_by_a_filter(self, ask, protocol):
         assert ask(protocol, "filter").finish == FINISH[protocol][3]
+
+
+def test_every_protocol_is_asked_here_and_by_opencode():
+    folder = Path(__file__).parents[2] / "scenarios" / "protocols"
+    scenarios = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.scenario.yaml"))
+    assert list(CLIENTS) == list(protocols())
+    assert [name for name in protocols() if f"opencode: {{protocol: {name}}}" not in scenarios] == []

@@ -209,6 +209,12 @@ def test_a_whole_answer_can_be_cut(play):
     assert one.last().ended_by == "fault"
 
 
+def test_every_kind_has_a_scenario():
+    paths = (Path(__file__).parents[2] / "scenarios" / "faults").glob("*.scenario.yaml")
+    scenarios = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    assert [kind for kind in fault_kinds() if f"fault: {{{kind}: " not in scenarios] == []
+
+
 def test_every_kind_is_tested_here():
     source = Path(__file__).read_text(encoding="utf-8")
     assert [kind for kind in fault_kinds() if f"{{{kind}: " not in source and f'"{kind}"' not in source] == []

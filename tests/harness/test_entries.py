@@ -17,7 +17,7 @@ ASKED = (
 EXCHANGE = Exchange(
     number=3, session="main", session_id="ses_1", parent_id=None, kind="main", protocol="openai_chat", reply=2, use=1,
     received_at=10.0, first_at=10.1, closed_at=None, status=200, ended_by="client", chunks_sent=9, chunks_scripted=None,
-    part=(0, "text"), repeats=4, sentence=2, text_sent=80, stop_lag=0.002, faults=("garbage",), stalled=None,
+    part=(0, "text"), repeats=4, sentence=2, text_sent=80, stop_lag=0.002, faults=("garbage",), stalled=0.5,
     request=Request("model", stream=True, system="", messages=ASKED, tools=("bash",)),
 )  # fmt: skip
 COMMON = {"number": 3, "session": "main", "kind": "main", "reply": 2, "use": 1}
@@ -64,6 +64,7 @@ def test_closed_tells_what_was_really_sent():
         "repeats": 4,
         "text_sent": 80,
         "sentence": 2,
+        "stalled": 0.5,
         "stop_lag": 0.002,
         "part": (0, "text"),
         "ms": 250.0,
