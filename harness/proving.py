@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from harness.contracts import CONTRACTS, contract_of
 from harness.errors import GuardlabError, SetupError
 from harness.lab import Lab
+from harness.process.signals import sigterm_as_interrupt
 from harness.scenario.loader import SUFFIX, load
 from harness.settings import Settings
+from harness.unit_tests import unit_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,10 +32,9 @@ Play: TypeAlias = "Callable[[Scenario], Run]"
 Proof: TypeAlias = Literal["scenario", "unit test"] | None
 
 FAULTS = Path("guard/test/faults")
-UNIT_TESTS = ("guard/test/**/*.test.ts", "tests/guard/test_*.py")
+COPIED = (Path("guard"), Path("scenarios"), Path("tests/guard"))
 NO_FAULT = "NO-OP"
 STEP_SECONDS = 20.0
-UNIT_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Prover:
         self.innocent: dict[str, bool] = {}
         self._root, self._play, self._work = root, play, work
         self._named = _scenarios_by_clause(root)
-        self._units = _unit_tests_by_clause(root)
+        self._units = unit_tests(root)
 
     def judge(self, clause: str) -> Finding:
         """Say what proves a clause: a scenario that is red with its fault, and green with a changed comment."""
@@ -95,25 +95,32 @@ class Prover:
         return self.innocent[name]
 
     def _by_unit_test(self, clause: str, copy: Path | None) -> Finding:
-        tests = self._units.get(clause, [])
-        if not tests:
+        """Say whether the unit tests of a clause, of bun or of pytest, are red with its fault and only with it."""
+        groups = self._units.get(clause, [])
+        if not groups:
             return Finding(clause, None, "no scenario and no unit test names it")
-        where = ", ".join(tests)
         if copy is None:
-            return Finding(clause, "unit test", f"{where} (the harness's own promise: the guard has no fault for it)")
-        if not _unit_tests_pass(self._root, self._copy(NO_FAULT), clause):
-            return Finding(clause, None, f"{where}: red without the fault too, or nothing that bun runs")
-        if _unit_tests_pass(self._root, copy, clause):
-            return Finding(clause, None, f"{where}: green with its fault")
-        return Finding(clause, "unit test", where)
+            return Finding(clause, None, f"{(FAULTS / clause).as_posix()}.patch is missing")
+        seen = []
+        for group in groups:
+            where = ", ".join(group.files)
+            if not group.passes(self._root, self._copy(NO_FAULT)):
+                seen.append(f"{where}: red without the fault too, or nothing that runs")
+            elif group.passes(self._root, copy):
+                seen.append(f"{where}: green with its fault")
+            else:
+                return Finding(clause, "unit test", where)
+        return Finding(clause, None, "; ".join(seen))
 
     def _copy(self, patch: str) -> Path:
         """Copy what scenarios load, guard and wrapper files, with one patch in it, once. Raises PatchError."""
         copy = self._work / patch
         if copy.exists():
             return copy
-        for name in ("guard", "scenarios"):
-            shutil.copytree(self._root / name, copy / name, ignore=shutil.ignore_patterns("node_modules", "dist"))
+        for name in COPIED:
+            if (self._root / name).is_dir():
+                ignored = shutil.ignore_patterns("node_modules", "dist", "__pycache__")
+                shutil.copytree(self._root / name, copy / name, ignore=ignored)
         # Outside of a repository git reads the paths of a patch from the folder that it runs in.
         command = ["git", "apply", str((self._root / FAULTS / f"{patch}.patch").resolve())]
         environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(copy)}
@@ -149,35 +156,6 @@ def _scenarios_by_clause(root: Path) -> Mapping[str, list[str]]:
     return {clause: [name for *_, name in sorted(names)] for clause, names in found.items()}
 
 
-def _unit_tests_by_clause(root: Path) -> Mapping[str, list[str]]:
-    """Give the test files that carry `[CLAUSE]`."""
-    found: dict[str, list[str]] = {}
-    clauses = [clause for contract in CONTRACTS.values() for clause in contract]
-    for path in sorted(path for pattern in UNIT_TESTS for path in root.glob(pattern)):
-        text = path.read_text(encoding="utf-8")
-        for clause in clauses:
-            if f"[{clause}]" in text:
-                found.setdefault(clause, []).append(path.relative_to(root).as_posix())
-    return found
-
-
-def _unit_tests_pass(root: Path, copy: Path, clause: str) -> bool:
-    """Run the guard's own tests that carry `[CLAUSE]` in a copy. Raises SetupError when bun is not installed there."""
-    modules = root / "guard" / "node_modules"
-    bun = shutil.which("bun", path=str(modules / ".bin"))
-    if bun is None:
-        raise SetupError(f"{modules} holds no bun", "Run npm install in guard/ first: unit tests run in bun.")
-    linked = copy / "guard" / "node_modules"
-    if not linked.exists():
-        linked.symlink_to(modules, target_is_directory=True)
-    command = [bun, "test", "--test-name-pattern", rf"\[{clause}\]"]
-    try:
-        done = subprocess.run(command, cwd=copy / "guard", capture_output=True, timeout=UNIT_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
-
-
 def tell(findings: Iterable[Finding]) -> list[str]:
     """Count by contract: `contract INF: 48 of 48 clauses proven (46 by scenario, 2 by unit test)`."""
     lines = []
@@ -201,17 +179,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [clause for clause in clauses if contract_of(clause) is None]
     if unknown:
         parser.error(f"no clause is called {', '.join(unknown)}")
+    sigterm_as_interrupt()
     try:
         return _prove(options.root.resolve(), clauses)
     except GuardlabError as error:
         sys.stderr.write(f"{error}\n")
-        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+    return 2
 
 
 def _prove(root: Path, clauses: Sequence[str]) -> int:
     settings = Settings.from_environment(os.environ, keep_runs="never", step_timeout=STEP_SECONDS)
-    with tempfile.TemporaryDirectory(prefix="guardlab-proving-") as work, Lab(settings) as lab:
-        prover = Prover(root, lab.play, Path(work).resolve())
+    with Lab(settings) as lab:
+        # In the lab's folder, which the next lab removes when this one is killed.
+        prover = Prover(root, lab.play, lab.root / "proving")
         findings = []
         for clause in clauses:
             finding = prover.judge(clause)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -16,6 +17,12 @@ from harness.settings import Settings
 
 GUARD = Path(__file__).parents[2] / "guard"
 NAME = "opencode-infinity-loop-guard"
+CLAUSE = re.compile(r"\[([A-Z]+-\d+)\]")
+
+
+def pytest_itemcollected(item):
+    """Let `-k INF-64` choose the tests whose docstrings name the clause, as it chooses scenarios."""
+    item.extra_keyword_matches.update(CLAUSE.findall(item.obj.__doc__ or ""))
 
 
 @dataclass(frozen=True)

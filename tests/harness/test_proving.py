@@ -14,6 +14,7 @@ from harness.expectations.base import failed, passed
 from harness.proving import Finding, Prover, main, tell
 from harness.report.run import Run
 from harness.timeline import Timeline
+from harness.unit_tests import unit_tests
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "// A limit.\nexport const limit = 3;\n"
@@ -162,10 +163,35 @@ def test_a_clause_that_nothing_names(checkout, tmp_path):
     assert judged(checkout, tmp_path, "INF-02").why == "no scenario and no unit test names it"
 
 
-def test_a_unit_test_of_the_harness_needs_no_fault_in_the_guard(checkout, tmp_path):
+def test_a_unit_test_without_a_fault_proves_nothing(checkout, tmp_path):
     write(checkout / "tests/guard/test_it.py", '"""[INF-02]"""\n')
-    why = "tests/guard/test_it.py (the harness's own promise: the guard has no fault for it)"
-    assert judged(checkout, tmp_path, "INF-02") == Finding("INF-02", "unit test", why)
+    why = "guard/test/faults/INF-02.patch is missing"
+    assert judged(checkout, tmp_path, "INF-02") == Finding("INF-02", None, why)
+
+
+HOOK = "def pytest_itemcollected(item): item.extra_keyword_matches.add(item.obj.__doc__)\n"
+TEST = """from pathlib import Path
+
+def test_it():
+    "[INF-02]"
+    assert "limit = %s;" in (Path(__file__).parents[2] / "guard/src/index.ts").read_text()
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "by", "why"),
+    [
+        (99, 3, "unit test", ""),
+        ("3; // the same", 3, None, ": green with its fault"),
+        (99, 4, None, ": red without the fault too, or nothing that runs"),
+    ],
+)
+def test_a_test_of_the_package_must_turn_red(checkout, tmp_path, limit, expected, by, why):
+    """As tests/guard does: pytest runs it in a copy, and its conftest.py lets `-k` choose by clause."""
+    for name, text in {"conftest.py": HOOK, "test_it.py": TEST % expected}.items():
+        write(checkout / "tests/guard" / name, text)
+    write(checkout / "guard/test/faults/INF-02.patch", PATCH.format(name="INF-02", limit=limit))
+    assert judged(checkout, tmp_path, "INF-02") == Finding("INF-02", by, f"tests/guard/test_it.py{why}")
 
 
 @pytest.fixture
@@ -187,7 +213,7 @@ def bun(checkout):
         (
             "INF-03",
             99,
-            Finding("INF-03", None, "guard/test/it.test.ts: red without the fault too, or nothing that bun runs"),
+            Finding("INF-03", None, "guard/test/it.test.ts: red without the fault too, or nothing that runs"),
         ),
     ],
 )
@@ -230,12 +256,9 @@ def test_an_unknown_clause_is_refused(capsys):
 
 
 def test_every_clause_has_something_that_can_prove_it():
-    named = proving._scenarios_by_clause(ROOT)
-    units = proving._unit_tests_by_clause(ROOT)
     clauses = {clause for contract in CONTRACTS.values() for clause in contract}
-    assert clauses - named.keys() - units.keys() == set()
-    faults = {path.stem for path in (ROOT / "guard/test/faults").glob("*.patch")}
-    assert {clause for clause in named if clause not in faults} == set()
+    assert clauses - proving._scenarios_by_clause(ROOT).keys() - unit_tests(ROOT).keys() == set()
+    assert {path.stem for path in (ROOT / "guard/test/faults").glob("*.patch")} == {*clauses, "NO-OP"}
 
 
 def test_a_clause_is_proven_in_the_real_opencode(capsys):

@@ -13,8 +13,8 @@ function clauses(first: number, last: number): string[] {
 }
 
 describe("deliberate faults", () => {
-  test("every clause but the harness's own has one", () => {
-    const wanted = [...clauses(1, 15), ...clauses(20, 41), ...clauses(50, 54), ...clauses(60, 63), "INF-65", "NO-OP"];
+  test("every clause has one", () => {
+    const wanted = [...clauses(1, 15), ...clauses(20, 41), ...clauses(50, 54), ...clauses(60, 65), "NO-OP"];
     expect(patches.toSorted()).toEqual(wanted.map((clause) => `${clause}.patch`));
   });
 
