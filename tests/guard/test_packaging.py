@@ -106,6 +106,16 @@ def test_a_directory_is_installed(installation, package):
     assert "Blocked before it ran" in block_of(installation.play("guarded.yaml"))
 
 
+def test_a_directory_is_not_replaced_by_another(installation, package, successor):
+    """As guard/README.md warns: OpenCode replaces by the package's name, and a directory has none."""
+    installation.plugin(str(package.folder))
+    installation.plugin("-f", str(package.folder))
+    assert installation.plugins == [str(package.folder)]
+    for spec in (str(successor.folder), spec_of(package), spec_of(successor)):
+        installation.plugin("-f", spec)
+    assert installation.plugins == [str(package.folder), str(successor.folder), spec_of(successor)]
+
+
 def test_a_tarball_is_installed_replaced_and_removed(installation, package, successor):
     """[INF-63]"""
     installation.plugin(spec_of(package))
