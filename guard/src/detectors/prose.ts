@@ -21,12 +21,13 @@ export class MessageProse {
   #latest: TextPart | undefined;
   #characters = 0;
   #leftOut = false;
+  #skipping = false;
   #finding: Finding | undefined;
 
   constructor(threshold: number) {
     this.#detector = new RepetitionDetector(threshold);
     this.#splitter = new SentenceSplitter((raw) => {
-      this.#finding ??= this.#detector.push(raw);
+      if (!this.#skipping) this.#finding ??= this.#detector.push(raw);
     });
   }
 
@@ -47,7 +48,7 @@ export class MessageProse {
     return part === undefined ? undefined : this.#append(part, text);
   }
 
-  /** Starts the prose empty: what was said so far no longer counts. */
+  /** Starts the prose empty: what was said so far no longer counts. Code and quotes go on where they are. */
   clear(): void {
     for (const part of this.#parts.values()) part.from = part.text.length;
     this.#forgetUnits();
@@ -79,12 +80,23 @@ export class MessageProse {
 
   #readAgain(): Finding | undefined {
     if (!this.#withinBounds()) return undefined;
+    this.#splitter.reset();
     this.#forgetUnits();
     for (const part of this.#parts.values()) {
       this.#turnTo(part);
+      this.#skip(part.text.slice(0, part.from));
       this.#splitter.feed(part.text.slice(part.from));
     }
     return this.#taken();
+  }
+
+  /** Reads what no longer counts for the sake of the fences in it. */
+  #skip(text: string): void {
+    if (text === "") return;
+    this.#skipping = true;
+    this.#splitter.feed(text);
+    this.#splitter.forget();
+    this.#skipping = false;
   }
 
   #withinBounds(): boolean {
@@ -99,7 +111,7 @@ export class MessageProse {
   }
 
   #forgetUnits(): void {
-    this.#splitter.reset();
+    this.#splitter.forget();
     this.#detector.reset();
     this.#finding = undefined;
   }

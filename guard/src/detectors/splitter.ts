@@ -55,6 +55,12 @@ export class SentenceSplitter {
     this.#fenceLength = 0;
   }
 
+  /** Forgets the words so far, and not where they stand: an open fence stays open, a quote a quote. */
+  forget(): void {
+    if (this.#held !== undefined) this.#held = [];
+    this.#startSentence();
+  }
+
   /** Forgets everything. */
   reset(): void {
     this.#fenceLength = 0;

@@ -75,6 +75,32 @@ describe("starting empty", () => {
     expect(message.delta("p", "\n" + LOOP + LOOP)).toBeUndefined();
   });
 
+  const FENCED = "```\n" + "let me = check(logs);\n".repeat(2);
+
+  test("[INF-27] code stays code when the prose starts empty in the middle of it", () => {
+    const message = prose();
+    message.snapshot("p", FENCED);
+    message.clear();
+    expect(message.delta("p", "let me = check(logs);\n".repeat(9) + "```\n" + LOOP + LOOP)).toBeUndefined();
+    expect(message.delta("p", LOOP)).toBeDefined();
+  });
+
+  test("[INF-27] a quote stays a quote", () => {
+    const message = prose();
+    message.snapshot("p", "> ");
+    message.clear();
+    expect(message.delta("p", LOOP.repeat(9) + "\n")).toBeUndefined();
+  });
+
+  test("[INF-27] a rewritten snapshot is read from its start for the fences in it, and counts from there on", () => {
+    const message = prose();
+    message.snapshot("p", LOOP + LOOP + "\n" + FENCED);
+    message.clear();
+    expect(message.snapshot("p", `${LOOP}${LOOP}\n${FENCED}`.trimEnd())).toBeUndefined();
+    expect(message.delta("p", "\n" + "let me = check(logs);\n".repeat(9) + "```\n" + LOOP + LOOP)).toBeUndefined();
+    expect(message.delta("p", LOOP)).toBeDefined();
+  });
+
   test("a closed message is left out", () => {
     const message = prose();
     message.snapshot("p", "");
