@@ -61,10 +61,12 @@ export class Recovery {
 
   /**
    * Starts a recovery and returns at once. False when one is already on its way to abort or idle.
-   * A continuation that waits for its answer does not hold up the next recovery: its turn may be the one that loops.
+   * A continuation that waits for its answer does not hold up the next recovery, since its turn may be the one that
+   * loops. It is given up, or its answer would end the recovery that has begun meanwhile.
    */
   start(loop: Loop): boolean {
     if (this.#state === "aborting" || this.#state === "waiting") return false;
+    this.#attempt.abort();
     this.#attempt = new AbortController();
     this.#state = "aborting";
     // The abort goes out first: the stream is running.

@@ -96,6 +96,50 @@ describe("one at a time", () => {
   });
 });
 
+describe("a continuation that is answered late", () => {
+  test.each([
+    ["well", { data: {} }],
+    ["badly", FAILED],
+  ])("[INF-34] %s: the recovery that has begun meanwhile can be cancelled", async (_name, late) => {
+    const first = held<object>();
+    const second = held<object>();
+    const statuses = [Promise.resolve({ data: {} }), second.promise];
+    const { talk, named, events } = await start({ promptAsync: () => first.promise, status: () => statuses.shift()! });
+    await talk.loop();
+    await settled();
+    await talk.loop();
+    await settled();
+    first.release(late);
+    await settled();
+    await talk.user();
+    second.release({ data: {} });
+    await settled();
+    expect(named("promptAsync")).toHaveLength(1);
+    expect(events().at(-1)).toBe("stream.cancelled");
+  });
+
+  test("[INF-39] badly: the recovery that has begun meanwhile goes on", async () => {
+    const first = held<object>();
+    const answers = [first.promise, Promise.resolve({ data: {} })];
+    const second = held<object>();
+    const statuses = [Promise.resolve({ data: {} }), second.promise];
+    const { talk, named, events } = await start({
+      promptAsync: () => answers.shift()!,
+      status: () => statuses.shift()!,
+    });
+    await talk.loop();
+    await settled();
+    await talk.loop();
+    await settled();
+    first.release(FAILED);
+    await settled();
+    second.release({ data: {} });
+    await settled();
+    expect(named("promptAsync")).toHaveLength(2);
+    expect(events().at(-1)).toBe("stream.continued");
+  });
+});
+
 describe("failures", () => {
   const thrown = (): never => {
     throw new TypeError("fetch failed");
