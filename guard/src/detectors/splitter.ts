@@ -7,7 +7,7 @@ import { SentenceEnd } from "./sentence-end.ts";
 export type Emit = (raw: string) => void;
 
 /** Where in a line the next character stands. */
-const LINE_START = 0; // only white space so far
+const LINE_START = 0; // only white space and list markers so far
 const FENCE_RUN = 1; // inside the row of ` or ~ that opens or closes a fence, if it gets long enough
 const TEXT = 2; // ordinary text; also the info text of a line that may still open a fence
 const SKIPPED = 3; // a blockquote, or code that can't close its fence
@@ -17,6 +17,8 @@ const BACKTICK = 0x60;
 const TILDE = 0x7e;
 const QUOTE = 0x3e;
 const LEAST_FENCE = 3;
+/** After one, a line begins anew: a fence or a quote may follow. */
+const LIST_MARKER = /^(?:[-*+]|\d{1,9}[.)])$/;
 
 /**
  * Emits each sentence and line once it is complete, and never the unfinished end of the text.
@@ -28,6 +30,8 @@ export class SentenceSplitter {
   readonly #end = new SentenceEnd();
   #position = LINE_START;
   #sentence = "";
+  /** Where the first word of the line, or the one after its list markers, starts in the sentence; no number later on. */
+  #firstWord: number | undefined = 0;
   /** The fence that is open: its mark and the length of its row; 0 when none is. */
   #fenceMark = 0;
   #fenceLength = 0;
@@ -59,6 +63,7 @@ export class SentenceSplitter {
   forget(): void {
     if (this.#held !== undefined) this.#held = [];
     this.#startSentence();
+    if (this.#position === LINE_START) this.#firstWord = 0;
   }
 
   /** Forgets everything. */
@@ -73,6 +78,9 @@ export class SentenceSplitter {
       const code = text.charCodeAt(index);
       if (code === BACKTICK && this.#held !== undefined && this.#runMark === BACKTICK) this.#isNoFence();
       const kind = classOf(code);
+      if (kind === SPACE && this.#firstWord !== undefined && this.#isListMarker(text.slice(from, index))) {
+        return index + 1;
+      }
       if (kind !== LINE_BREAK && !this.#end.endsAt(kind)) continue;
       this.#sentence += text.slice(from, index);
       if (kind === LINE_BREAK) this.#endLine();
@@ -81,6 +89,18 @@ export class SentenceSplitter {
     }
     this.#sentence += text.slice(from);
     return text.length;
+  }
+
+  /** Ends the first word of a line with `rest`. True when it is a list marker: then the line begins anew. */
+  #isListMarker(rest: string): boolean {
+    const word = this.#sentence.slice(this.#firstWord) + rest;
+    this.#firstWord = undefined;
+    if (!LIST_MARKER.test(word)) return false;
+    this.#sentence += `${rest} `;
+    this.#firstWord = this.#sentence.length;
+    this.#end.reset();
+    this.#position = LINE_START;
+    return true;
   }
 
   /** Takes one character outside ordinary text; returns where to go on. */
@@ -142,8 +162,8 @@ export class SentenceSplitter {
     if (this.#fenceLength > 0) this.#endCodeLine();
     else if (this.#held !== undefined || (this.#position === FENCE_RUN && this.#runLength >= LEAST_FENCE))
       this.#openFence();
-    else if (this.#position === FENCE_RUN) this.#emit(this.#row());
-    else if (this.#position === TEXT) this.#emit(this.#sentence);
+    else if (this.#position === FENCE_RUN) this.#emit(this.#sentence + this.#row());
+    else if (this.#position === TEXT || this.#position === LINE_START) this.#emit(this.#sentence);
     this.#startLine();
   }
 
@@ -163,10 +183,12 @@ export class SentenceSplitter {
     this.#runLength = 0;
     this.#held = undefined;
     this.#startSentence();
+    this.#firstWord = 0;
   }
 
   #startSentence(): void {
     this.#sentence = "";
+    this.#firstWord = undefined;
     this.#end.reset();
   }
 }

@@ -85,6 +85,14 @@ describe("starting empty", () => {
     expect(message.delta("p", LOOP)).toBeDefined();
   });
 
+  test("[INF-27] a list marker at the start of the line still is one", () => {
+    const message = prose();
+    message.snapshot("p", "Like this:\n");
+    message.clear();
+    expect(message.delta("p", "- ```\n" + LOOP.repeat(9) + "\n  ```\n" + LOOP + LOOP)).toBeUndefined();
+    expect(message.delta("p", LOOP)).toBeDefined();
+  });
+
   test("[INF-27] a quote stays a quote", () => {
     const message = prose();
     message.snapshot("p", "> ");

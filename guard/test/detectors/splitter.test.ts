@@ -70,6 +70,9 @@ describe("what is left out", () => {
     ["```\ncode\n``` no end\ncode\n```   \nAfter.\n", ["After."]],
     ["1. Do this:\n   ```sh\n   ls\n   ```\n   After.\n", ["1. Do this:", "After."]],
     ["```sh\r\ncode\r\n```\r\nAfter.\r\n", ["After."]],
+    ["- ```sh\n  code\n  ```\n  After.\n", ["After."]],
+    ["1.  ~~~\n    code\n    ~~~\nAfter.\n", ["After."]],
+    ["* 2) ```\n  code\n```\nAfter.\n", ["After."]],
     ["```\nnever closed\nOne. Two. ", []],
   ])("[INF-27] fenced code: %p", (text, sentences) => {
     expect(cut(text)).toEqual(sentences);
@@ -78,6 +81,7 @@ describe("what is left out", () => {
   test.each([
     ["> quoted. text. \n  > more\nAfter.\n", ["After."]],
     ["a > b is true\n", ["a > b is true"]],
+    ["- > quoted. text. \nAfter.\n", ["After."]],
   ])("[INF-27] blockquotes: %p", (text, sentences) => {
     expect(cut(text)).toEqual(sentences);
   });
@@ -87,6 +91,10 @@ describe("what is left out", () => {
     ["```inline. code``` is text. And more.\n", ["```inline.", "code``` is text.", "And more."]],
     ["~~gone~~ is text\n", ["~~gone~~ is text"]],
     ["``\n", ["``"]],
+    ["- ``\n", ["- ``"]],
+    ["-   `code` is text. And\n", ["- `code` is text.", "And"]],
+    ["Run - ```code\nAfter.\n", ["Run - ```code", "After."]],
+    ["- - -\n* \n12 ``` is text\n", ["- - -", "*", "12 ``` is text"]],
   ])("[INF-27] no fence: %p", (text, sentences) => {
     expect(cut(text)).toEqual(sentences);
   });
