@@ -4,6 +4,8 @@ import { isRecord } from "./canonical.ts";
 
 /** The options after validation. Times are milliseconds. */
 export interface Options {
+  /** False takes the guard away that this package's entry is. */
+  readonly infinity: boolean;
   readonly threshold: number;
   readonly windowMs: number;
   readonly streamGuard: boolean;
@@ -23,6 +25,7 @@ export interface ParsedOptions {
 
 /** What is used when an option is absent or bad. */
 export const DEFAULTS: Options = Object.freeze({
+  infinity: true,
   threshold: 3,
   windowMs: 60_000,
   streamGuard: true,
@@ -41,6 +44,7 @@ interface Rule {
 const BOOLEAN: Rule = { wanted: "true or false", accepts: (value) => typeof value === "boolean" };
 
 const RULES: Readonly<Record<string, Rule>> = {
+  infinity: BOOLEAN,
   threshold: { wanted: "an integer of at least 2", accepts: (value) => integer(value, 2, Infinity) },
   windowMs: { wanted: "a positive number of milliseconds", accepts: (value) => number(value, 0) && value !== 0 },
   streamGuard: BOOLEAN,
@@ -56,6 +60,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   notify: { wanted: "anything", accepts: () => true },
 };
 
+/** Options that add the other guards of this package. None of them is built yet: to ask for one is refused. */
+const NOT_BUILT: ReadonlySet<string> = new Set(["doomLoop", "antiLoop"]);
+
 /** Validates `raw` as OpenCode or the wrapper form gives it. Never throws; a bad option falls back to its default. */
 export function parseOptions(raw: unknown): ParsedOptions {
   if (raw === undefined || raw === null) return { options: DEFAULTS, problems: [] };
@@ -70,14 +77,17 @@ export function parseOptions(raw: unknown): ParsedOptions {
   for (const [name, value] of Object.entries(raw)) {
     if (value === undefined) continue;
     const problem = problemWith(name, value);
-    if (problem === undefined) chosen[name] = value;
-    else problems.push(problem);
+    if (problem !== undefined) problems.push(problem);
+    else if (Object.hasOwn(DEFAULTS, name)) chosen[name] = value;
   }
-  const { notify: _notify, ...rest } = chosen;
-  return { options: { ...DEFAULTS, ...rest }, problems };
+  return { options: { ...DEFAULTS, ...chosen }, problems };
 }
 
 function problemWith(name: string, value: unknown): string | undefined {
+  if (NOT_BUILT.has(name)) {
+    if (value === false) return undefined;
+    return `Option "${name}" asks for a guard that this version does not have. It has no effect.`;
+  }
   const rule = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
   if (rule === undefined) {
     return `Option "${name}" is unknown and has no effect. Known options: ${Object.keys(RULES).join(", ")}.`;
@@ -100,5 +110,11 @@ function number(value: unknown, low: number, high = Infinity): boolean {
 }
 
 function shown(value: unknown): string {
-  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? typeof value).slice(0, 60);
+  if (typeof value === "number") return String(value);
+  try {
+    return (JSON.stringify(value) ?? typeof value).slice(0, 60);
+  } catch {
+    // A wrapper file can give what JSON can't hold.
+    return typeof value;
+  }
 }

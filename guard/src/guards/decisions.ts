@@ -8,7 +8,7 @@ import { FieldReader } from "./fields.ts";
 
 const EXPLANATIONS = ["observedResult", "rationale", "expectedInformation"] as const;
 const LEAST_CHARACTERS = 20;
-const LONGEST_NAME = 64;
+const TOOL_NAME = /^[\w.-]{1,64}$/u;
 const DECISIONS = ["continue", "change", "stop"] as const;
 
 interface Decision {
@@ -49,8 +49,9 @@ export class Decisions {
     const decision = readDecision(raw);
     const counter = this.#calls.counter(session);
     const answer = this.#apply(decision, counter);
-    // The name comes from the model: what is no name is cut short.
-    this.#log.info(`decision.${decision.decision}`, { session, tool: answer.tool.slice(0, LONGEST_NAME) });
+    // The name comes from the model: what is no name could be anything, an argument too.
+    const tool = TOOL_NAME.test(answer.tool) ? answer.tool : undefined;
+    this.#log.info(`decision.${decision.decision}`, { session, tool });
     return answer.text;
   }
 

@@ -1,11 +1,10 @@
 /** The guard as a plugin of OpenCode 1.18: hooks in, decisions out. */
 
-import { resolve } from "node:path";
 import type { Hooks, PluginInput, PluginOptions } from "@opencode-ai/plugin";
 import { isRecord } from "../core/canonical.ts";
 import { fileLog, type Log } from "../core/log.ts";
 import { parseOptions } from "../core/options.ts";
-import { globalConfigFolder } from "../core/paths.ts";
+import { optionPath } from "../core/paths.ts";
 import { CallGuard } from "../guards/calls.ts";
 import { Decisions } from "../guards/decisions.ts";
 import { StreamGuard } from "../guards/stream.ts";
@@ -23,20 +22,24 @@ export type AntiLoopInput = PluginInput & { readonly config?: PluginOptions };
  */
 export async function AntiLoop(input: AntiLoopInput, tupleOptions?: PluginOptions): Promise<Hooks> {
   const { options, problems } = parseOptions(tupleOptions ?? input.config);
-  const log = fileLog(resolve(globalConfigFolder(), options.logFile ?? "loop-detector.log"));
+  const log = fileLog(optionPath(options.logFile ?? "loop-detector.log"));
   for (const problem of problems) log.warn("option.bad", { problem });
   const control = new OpenCodeControl(input.client);
+  const unseen = [...problems];
+  // Bad options are shown at a message: while plugins load, no interface is there to show a toast.
+  const tellProblems = (): void => {
+    for (const problem of unseen.splice(0)) control.toast("warning", problem);
+  };
+  if (!options.infinity) return { "chat.message": async () => shielded(log, "chat.message", tellProblems) };
   const calls = new CallGuard(options, log);
   const stream = options.streamGuard ? new StreamGuard(options, control, log) : undefined;
-  const unseen = [...problems];
   return {
     tool: guardTools(new Decisions(calls, options.threshold, log)),
     event: async ({ event }) => shielded(log, "event", () => readEvent(event, { calls, stream })),
     "chat.message": async ({ sessionID }, { message, parts }) =>
       shielded(log, "chat.message", () => {
         stream?.userMessage(sessionID, message.id, parts.some(isTyped));
-        // Bad options are shown now: while plugins load, no interface is there to show a toast.
-        for (const problem of unseen.splice(0)) control.toast("warning", problem);
+        tellProblems();
       }),
     "tool.execute.before": async ({ tool, sessionID }, { args }) => {
       const rejection = shielded(log, "tool.execute.before", () => calls.before(sessionID, tool, args));

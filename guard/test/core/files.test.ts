@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileLog } from "../../src/core/log.ts";
-import { globalConfigFolder } from "../../src/core/paths.ts";
+import { globalConfigFolder, optionPath } from "../../src/core/paths.ts";
 import { antiLoopSkillContent, AntiLoop, installAntiLoopSkill } from "../../src/index.ts";
 import { scratchFolder } from "../scratch.ts";
 
@@ -29,6 +29,15 @@ describe("the global config folder", () => {
     expect(globalConfigFolder({ XDG_CONFIG_HOME: folder })).toBe(join(folder, "opencode"));
     expect(globalConfigFolder({})).toBe(join(homedir(), ".config", "opencode"));
     expect(globalConfigFolder({ XDG_CONFIG_HOME: "" })).toBe(join(homedir(), ".config", "opencode"));
+  });
+});
+
+describe("a path in an option", () => {
+  test("[INF-61] starts in that folder, in the home folder behind ~, or at the root", () => {
+    expect(optionPath("logs/x.log")).toBe(join(folder, "opencode", "logs", "x.log"));
+    expect(optionPath("~/x.log")).toBe(join(homedir(), "x.log"));
+    expect(optionPath("~x.log")).toBe(join(folder, "opencode", "~x.log"));
+    expect(optionPath(join(folder, "x.log"))).toBe(join(folder, "x.log"));
   });
 });
 

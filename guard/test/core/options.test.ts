@@ -9,6 +9,7 @@ describe("parseOptions", () => {
 
   test("[INF-60] good options are taken", () => {
     const given = {
+      infinity: false,
       threshold: 4,
       windowMs: 0.5,
       streamGuard: false,
@@ -66,10 +67,32 @@ describe("parseOptions", () => {
     const { options, problems } = parseOptions({ treshold: 5, windowMs: 7 });
     expect(options).toEqual({ ...DEFAULTS, windowMs: 7 });
     expect(problems).toEqual([
-      'Option "treshold" is unknown and has no effect. Known options: threshold, windowMs, streamGuard, streamThreshold, ' +
+      'Option "treshold" is unknown and has no effect. Known options: infinity, threshold, windowMs, streamGuard, streamThreshold, ' +
         "streamRecovery, streamMaxRecoveries, streamIdleWaitMs, logFile, notify.",
     ]);
     expect(parseOptions({ constructor: 1 }).problems).toHaveLength(1);
+  });
+
+  test.each(["doomLoop", "antiLoop"])("[INF-60] %s asks for a guard that is not built yet", (name) => {
+    for (const value of [true, {}, { threshold: 4 }, "yes"]) {
+      expect(parseOptions({ [name]: value })).toEqual({
+        options: DEFAULTS,
+        problems: [`Option "${name}" asks for a guard that this version does not have. It has no effect.`],
+      });
+    }
+    expect(parseOptions({ [name]: false })).toEqual({ options: DEFAULTS, problems: [] });
+  });
+
+  test("[INF-60] a value that JSON can't hold is bad, and no fault", () => {
+    const circular: unknown[] = [];
+    circular.push(circular);
+    for (const value of [3n, circular, () => 3, Symbol("three")]) {
+      const { options, problems } = parseOptions({ threshold: value });
+      expect(options).toEqual(DEFAULTS);
+      expect(problems).toEqual([
+        expect.stringMatching(/^Option "threshold" must be .*, not \w+\. The default is used: 3\.$/),
+      ]);
+    }
   });
 
   test.each([

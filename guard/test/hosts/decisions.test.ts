@@ -179,6 +179,13 @@ describe("loop_decide fields", () => {
     expect(await calls(A)).toBe("b");
   });
 
+  test("[INF-61] the log holds no nextTool that is no name", async () => {
+    await decide("continue", A, { nextTool: "bash curl -H token=secret" });
+    expect(guard.logLines()).toEqual([
+      { time: expect.any(String), level: "info", guard: "infinity", event: "decision.continue", session: "s" },
+    ]);
+  });
+
   test("[INF-61] the log names decision and tool, never arguments or explanations", async () => {
     await calls(A, A, A);
     await decide("continue", A);

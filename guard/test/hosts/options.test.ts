@@ -17,3 +17,15 @@ test("[INF-60] a bad option is logged at load and shown once, at the first user 
   await settled();
   expect(toasts()).toEqual([problem]);
 });
+
+test("[INF-60] infinity false takes the guard away, and bad options are still shown", async () => {
+  const { client, calls, toasts } = recordingClient();
+  const { hooks, logLines } = await load({ infinity: false, doomLoop: true }, client);
+  const problem = 'Option "doomLoop" asks for a guard that this version does not have. It has no effect.';
+  expect(Object.keys(hooks)).toEqual(["chat.message"]);
+  await new Talk(hooks).user();
+  await settled();
+  expect(toasts()).toEqual([problem]);
+  expect(calls).toHaveLength(1);
+  expect(logLines()).toHaveLength(1);
+});
