@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,8 @@ def install(use: GuardUse, root: Path, directory: Path, environ: Mapping[str, st
     layout = _layout(source, use)
     copy = root / layout.base.name
     _copy(layout, copy)
+    if use.path is not None:
+        _hand_over_build(layout, copy, replace(use, name="infinity", path=None), environ)
     entry = copy / layout.entry.relative_to(layout.base)
     _announce(entry, use.name, directory)
     url = (copy / source.relative_to(layout.base)).as_uri()
@@ -174,6 +176,22 @@ def _copy(layout: Layout, copy: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(item, target)
     _link_modules(layout, copy)
+
+
+def _hand_over_build(layout: Layout, copy: Path, infinity: GuardUse, environ: Mapping[str, str]) -> None:
+    """Give a wrapper file that imports our own guard from source the build that LOOP_GUARD_ENTRY names instead."""
+    if not environ.get("LOOP_GUARD_ENTRY"):
+        return
+    source = _own_package() / OWN_ENTRY
+    if source not in layout.items:
+        return
+    build = _layout(_source(infinity, environ), infinity)
+    place = copy.parent / "chosen-build"
+    _copy(build, place)
+    imported = copy / source.relative_to(layout.base)
+    entry = place / build.entry.relative_to(build.base)
+    specifier = json.dumps(Path(os.path.relpath(entry, imported.parent)).as_posix())
+    imported.write_text(f"export * from {specifier};\nexport {{ default }} from {specifier};\n", encoding="utf-8")
 
 
 def _left_out_of(package: Path) -> Callable[[str, list[str]], set[str]]:

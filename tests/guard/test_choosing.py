@@ -36,6 +36,15 @@ def test_a_variable_chooses_the_build(lab, package, monkeypatch):
     assert "LOOP_GUARD_ENTRY" in lab.play(THIRD_CALL).report()
 
 
+def test_a_wrapper_file_gets_the_build_too(lab, successor, monkeypatch):
+    """[INF-64]"""
+    monkeypatch.setenv("LOOP_GUARD_ENTRY", str(successor.folder))
+    run = lab.play(THIRD_CALL.with_name("inf-60-options-of-a-wrapper.scenario.yaml"))
+    assert run.passed, run.report()
+    told = [result["text"] for entry in run.record.of("exchange.received") for result in entry.data["results"]]
+    assert any("Blocked by the next version" in text for text in told)
+
+
 @pytest.mark.parametrize(
     ("scenario", "keep_runs", "kept"),
     [("failing.yaml", "on-failure", True), ("unguarded.yaml", "on-failure", False), ("unguarded.yaml", "always", True)],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,19 @@ def test_an_empty_loop_guard_entry_counts_as_absent(put):
 def test_a_path_wins_over_loop_guard_entry(tree, put):
     source = tree({"guard.js": ""}, "guard.js")
     assert put(source, name="infinity", environ={"LOOP_GUARD_ENTRY": "/nowhere"}).source == source
+
+
+def test_a_wrapper_of_our_own_guard_gets_the_build_that_loop_guard_entry_names(tree, put, tmp_path):
+    build = tree({"package.json": {"main": "dist/index.js"}, "dist/index.js": 'import "./a.js"', "dist/a.js": ""})
+    wrapper = tmp_path / "wrapper.ts"
+    wrapper.write_text(f'import {{ AntiLoop }} from "{os.path.relpath(OWN / "src" / "index.ts", tmp_path)}"')
+    guard = put(wrapper, environ={"LOOP_GUARD_ENTRY": str(build)})
+    imported = guard.root / (OWN / "src" / "index.ts").relative_to(os.path.commonpath([OWN, tmp_path]))
+    there = os.path.relpath(tmp_path / "copies" / "chosen-build" / "dist" / "index.js", imported.parent)
+    assert imported.read_text() == f'export * from "{there}";\nexport {{ default }} from "{there}";\n'
+    assert (imported.parent / there).with_name("a.js").is_file()
+    guard = put(wrapper, name="again")
+    assert "AntiLoop" in (guard.root / imported.relative_to(guard.root)).read_text()
 
 
 def test_a_missing_loop_guard_entry(put):
