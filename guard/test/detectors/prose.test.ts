@@ -198,4 +198,22 @@ describe("chunking", () => {
     );
     expect(found).toBeGreaterThan(50);
   });
+
+  test("[INF-26] CRLF gives the same verdict as LF, at the same unit", () => {
+    let found = 0;
+    const everyCharacter = (whole: string): number[] => Array.from({ length: whole.length }, (_unused, at) => at + 1);
+    fc.assert(
+      fc.property(text, (mixed) => {
+        const unix = mixed.replaceAll("\r\n", "\n");
+        const windows = unix.replaceAll("\n", "\r\n");
+        const exact = foundAt(unix, everyCharacter(unix), false);
+        if (exact > 0) found += 1;
+        // The line break that ends the unit is the LF of the one, and already the CR of the other.
+        const breaksBefore = unix.slice(0, Math.max(exact - 1, 0)).split("\n").length - 1;
+        expect(foundAt(windows, everyCharacter(windows), false)).toBe(exact + breaksBefore);
+      }),
+      { numRuns: 500 },
+    );
+    expect(found).toBeGreaterThan(50);
+  });
 });
