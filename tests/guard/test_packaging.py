@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tarfile
 from contextlib import contextmanager
@@ -141,3 +142,14 @@ def test_the_installed_copy_passes_the_scenarios(installation, package, lab, mon
         run = lab.play(SCENARIOS / f"{name}.scenario.yaml")
         assert run.passed, run.report()
         assert [guard["path"] for guard in run.record.facts["guards"]] == [str(installed.resolve())]
+
+
+def test_a_wrapper_file_as_the_readme_shows_it(installation, package):
+    """[INF-63]"""
+    example = re.search(r"```ts\n(.*?)```", (package.folder / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    wrapper = installation.config.parent / "plugin" / "guard.ts"
+    wrapper.parent.mkdir(parents=True)
+    text = example.replace("/path/to/this/folder", package.folder.as_posix()).replace("threshold: 4", "threshold: 3")
+    assert text.count(package.folder.as_posix()) == text.count("threshold: 3") == 1
+    wrapper.write_text(text, encoding="utf-8")
+    installation.play("guarded.yaml")
