@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["Group", "unit_tests"]
 
 SECONDS = 300.0  # those of the package build it, install it and play scenarios
+# Asked to end, it tears its fixtures down.
+PYTEST = """
+import sys
+import pytest
+from harness.process.signals import sigterm_as_interrupt
+sigterm_as_interrupt()
+sys.exit(pytest.main(sys.argv[1:]))
+"""
 FAREWELL = 20.0  # seconds for a program that is given up to end its own programs
 
 
@@ -64,7 +72,8 @@ def _in_bun(root: Path, copy: Path, clause: str) -> bool:
 def _in_pytest(root: Path, copy: Path, clause: str) -> bool:
     """Run the tests of the package, which build it and hand it to the real OpenCode."""
     _link_modules(root, copy)
-    return _succeeds([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", clause, "tests/guard"], copy)
+    options = ["-p", "no:cacheprovider", f"--basetemp={copy / 'pytest'}", "-k", clause]
+    return _succeeds([sys.executable, "-c", PYTEST, *options, "tests/guard"], copy)
 
 
 KINDS: Mapping[str, Callable[[Path, Path, str], bool]] = {
