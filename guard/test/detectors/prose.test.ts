@@ -216,4 +216,34 @@ describe("chunking", () => {
     );
     expect(found).toBeGreaterThan(50);
   });
+
+  test("[INF-26] [INF-27] nor do they, or a rewritten snapshot, where the prose starts empty in the middle", () => {
+    const markdown = fc
+      .array(fc.oneof(sentences, fc.constantFrom("- ", "1. ", "```", "```\n", "~~~\n", "> ", "\n", "x")), {
+        maxLength: 30,
+      })
+      .map((pieces) => pieces.join(""));
+    let found = 0;
+    fc.assert(
+      fc.property(markdown, markdown, text, fc.integer({ min: 1, max: 9 }), (before, next, last, size) => {
+        const after = next + last;
+        const verdicts = [1, size, Infinity].map((step) => {
+          const message = prose();
+          message.snapshot("p", "");
+          message.snapshot("p", before);
+          message.clear();
+          if (step === Infinity) for (const rewritten of ["Something else. ", before]) message.snapshot("p", rewritten);
+          let verdict = false;
+          for (let at = 0; at < after.length; at += step) {
+            verdict = message.delta("p", after.slice(at, at + step)) !== undefined || verdict;
+          }
+          return verdict;
+        });
+        if (verdicts[0]) found += 1;
+        expect(new Set(verdicts).size).toBe(1);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(found).toBeGreaterThan(50);
+  });
 });
