@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from harness.opencode.isolation import Home
     from harness.scene import Scene
 
-__all__ = ["Tail", "collect", "commands", "log_of", "workspace_facts"]
+__all__ = ["ERROR_LEVEL", "Tail", "collect", "commands", "log_of", "workspace_facts"]
 
 SMALL_FILE = 20_000
+ERROR_LEVEL = "level=ERROR"
 SESSION = re.compile(r"ses_\w+")
 # The recording shell takes its time from the system's clock and a file's date; the two differ by less than this.
 SHELL_ERROR = 0.005
@@ -62,7 +63,7 @@ def collect(scene: Scene) -> dict[str, Any]:
         "unused": _unused(scene),
         **workspace_facts(scene),
         "log": log,
-        "error_lines": [line for line in log if "level=ERROR" in line and _is_ours(scene, line)],
+        "error_lines": [line for line in log if ERROR_LEVEL in line and _is_ours(scene, line)],
     }
 
 
