@@ -100,4 +100,8 @@ def _which_opencode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--opencode-binary", metavar="PATH", help="the OpenCode to use (else OPENCODE_TEST_BINARY, the pinned version)"
     )
-    parser.add_argument("--opencode-version", metavar="VERSION", help="install and use this version of OpenCode")
+    parser.add_argument(
+        "--opencode-version",
+        metavar="VERSION",
+        help="install and use this version of OpenCode (else GUARDLAB_OPENCODE_VERSION)",
+    )

@@ -30,7 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
         help="the OpenCode to test (else OPENCODE_TEST_BINARY, ini opencode_binary, the pinned version)",
     )
-    group.addoption("--opencode-version", metavar="VERSION", help="install and use this version of OpenCode")
+    group.addoption(
+        "--opencode-version",
+        metavar="VERSION",
+        help="install and use this version of OpenCode (else GUARDLAB_OPENCODE_VERSION)",
+    )
     group.addoption("--step-timeout", metavar="SECONDS", type=float, help="how long one step may take (default 60)")
     group.addoption(
         "--keep-runs",

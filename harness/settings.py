@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from platformdirs import user_cache_path
 
@@ -32,7 +32,8 @@ class Settings:
     binary: path of OpenCode from the option `--opencode-binary`; it wins over everything.
     binary_env: path from the variable OPENCODE_TEST_BINARY.
     binary_ini: path from the ini file.
-    version: the OpenCode to install when no path is given; a version number or `latest`.
+    version: the OpenCode to install when no path is given; a version number or `latest`; from the option
+        `--opencode-version`, else from the variable GUARDLAB_OPENCODE_VERSION.
     cache_dir: where installed programs are kept; shared by every run of this user.
     runs_dir: where the artifacts of runs go.
     keep_runs: which artifacts stay after a run.
@@ -55,7 +56,8 @@ class Settings:
         """
         if self.version != "latest" and not _VERSION.fullmatch(self.version):
             raise SetupError(
-                f"the OpenCode version is {self.version!r}; wanted a full one like {PINNED_VERSION}, or latest"
+                f"the OpenCode version is {self.version!r}; wanted a full one like {PINNED_VERSION}, or latest",
+                "It comes from --opencode-version, else from the variable GUARDLAB_OPENCODE_VERSION.",
             )
         if self.keep_runs not in get_args(KeepRuns):
             choices = ", ".join(get_args(KeepRuns))
@@ -67,13 +69,14 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str], **overrides: object) -> Settings:
         """Return the settings that the environment gives, with `overrides` (field names) on top.
 
-        Reads OPENCODE_TEST_BINARY and GUARDLAB_CACHE; an empty variable counts as absent. An override that is None
-        counts as not given, so that an option without a value can be passed on as it is.
+        Reads OPENCODE_TEST_BINARY, GUARDLAB_OPENCODE_VERSION and GUARDLAB_CACHE; an empty variable counts as absent. An
+        override that is None counts as not given, so that an option without a value can be passed on as it is.
         """
         cache = environ.get("GUARDLAB_CACHE")
-        found = cls(
-            binary_env=environ.get("OPENCODE_TEST_BINARY") or None,
-            cache_dir=Path(cache) if cache else _default_cache(),
-        )
+        found: dict[str, Any] = {
+            "binary_env": environ.get("OPENCODE_TEST_BINARY") or None,
+            "version": environ.get("GUARDLAB_OPENCODE_VERSION") or PINNED_VERSION,
+            "cache_dir": Path(cache) if cache else _default_cache(),
+        }
         given = {name: value for name, value in overrides.items() if value is not None}
-        return replace(found, **given)  # type: ignore[arg-type]  # checked by dataclasses: an unknown name is a TypeError
+        return cls(**found | given)

@@ -20,19 +20,19 @@ __all__ = ["run"]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a line for each finding, and what to do about those that are wrong; 1 when there is one.
+    """Print a line for each check, and what to do about those that are wrong; 1 when there is one.
 
     With --opencode-version the facts of that OpenCode are looked at too, once all the rest is well.
     """
     console = output()
     settings = settings_from(options)
-    findings = examine(settings)
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        _tell(console, f"{finding.name:<{width}}  {finding.what}", ok=finding.ok)
-        if not finding.ok:
-            console.print(f"{'':<6}{'':<{width}}  -> {finding.mend}")
-    wrong = [finding.name for finding in findings if not finding.ok]
+    checks = examine(settings)
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        _tell(console, f"{check.name:<{width}}  {check.what}", ok=check.ok)
+        if not check.ok:
+            console.print(f"{'':<6}{'':<{width}}  -> {check.mend}")
+    wrong = [check.name for check in checks if not check.ok]
     console.print(f"to mend: {', '.join(wrong)}" if wrong else "guardlab can play scenarios here")
     if options.opencode_version and not wrong:
         return _facts(settings, console)

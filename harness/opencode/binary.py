@@ -68,7 +68,7 @@ def _explicit(path: Path, source: str, settings: Settings, system: System) -> Bi
     """Take the path that somebody gave, or say what is wrong with it."""
     absolute = path.expanduser().absolute()
     trouble = None
-    if system.is_windows_side(absolute):
+    if system.is_windows_program(absolute):
         trouble = "is a Windows program seen from WSL; wanted the Linux one"
     elif not absolute.exists():
         trouble = "does not exist"
@@ -79,9 +79,12 @@ def _explicit(path: Path, source: str, settings: Settings, system: System) -> Bi
     if trouble:
         raise SetupError(f"{source} names {path}, which {trouble}", _WAYS_OUT)
     try:
-        return Binary(absolute, _version_of(absolute, settings, system), f"given by {source}")
+        version = _version_of(absolute, settings, system)
     except SetupError as error:
         raise SetupError(f"{source} names {path}, which does not work: {error.message}", _WAYS_OUT) from None
+    passed_over = settings.version not in (PINNED_VERSION, version)
+    wanted = f"; it wins over the wanted version {settings.version}" if passed_over else ""
+    return Binary(absolute, version, f"given by {source}{wanted}")
 
 
 def _provided(name: str, package: str, version: str, settings: Settings, system: System) -> Binary:

@@ -31,6 +31,7 @@ _NAMES: Mapping[str, Literal["linux", "darwin", "windows"]] = {
     "windows": "windows",
 }
 _WINDOWS_DRIVE = re.compile(r"/mnt/[a-z](/|\Z)")
+_ELF, _MZ = b"\x7fELF", b"MZ"  # how a program of Linux begins, and one of Windows
 _WINDOWS_AVX2 = 40  # PF_AVX2_INSTRUCTIONS_AVAILABLE of IsProcessorFeaturePresent
 _LONGEST_WINDOWS_FOLDER = 150  # git and node stop at 260 characters; a repository needs about 100 below its root
 _WINDOWS_INHERITED = ("SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "NUMBER_OF_PROCESSORS",
@@ -79,6 +80,14 @@ def _has_avx2() -> bool:
     except OSError:
         return False  # the baseline binary runs everywhere
     return re.search(r"^flags\s*:.*\bavx2\b", flags, re.MULTILINE) is not None
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(4)
+    except OSError:
+        return b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,27 +165,37 @@ class System:
         system, with other paths and an environment that is not ours.
         """
         searched = os.environ.get("PATH", os.defpath) if path is None else path
-        folders = [folder for folder in searched.split(os.pathsep) if folder and not self.is_windows_side(Path(folder))]
-        found = shutil.which(name, path=os.pathsep.join(folders))
-        return Path(found) if found else None
+        places = (shutil.which(name, path=folder) for folder in searched.split(os.pathsep) if folder)
+        return next((Path(place) for place in places if place and not self.is_windows_program(Path(place))), None)
 
-    def is_windows_side(self, path: Path) -> bool:
-        """Whether `path` lies on a Windows drive that WSL shows under /mnt, or is a Windows program seen from WSL."""
-        return self.wsl and (_WINDOWS_DRIVE.match(path.as_posix()) is not None or path.suffix.lower() == ".exe")
+    def is_windows_program(self, path: Path) -> bool:
+        """Whether `path` is a program of Windows seen from WSL, through links too.
+
+        Its first bytes say so, not its name: opencode-ai calls its Linux binary `opencode.exe` (opencode-facts.md K). A
+        script on a Windows drive counts as well, such as the one by which npm there starts the node of Windows.
+        """
+        if not self.wsl:
+            return False
+        start = _first_bytes(path)
+        return start.startswith(_MZ) or (self._on_windows_drive(path) and not start.startswith(_ELF))
+
+    def _on_windows_drive(self, path: Path) -> bool:
+        """Whether `path` lies on a Windows drive that WSL shows under /mnt, through links too."""
+        return self.wsl and _WINDOWS_DRIVE.match(path.resolve().as_posix()) is not None
 
     def check_workspace(self, folder: Path) -> None:
         """Raise SetupError when a workspace in `folder` could not work, and say why."""
-        if self.is_windows_side(folder):
+        if self._on_windows_drive(folder):
             raise SetupError(
                 f"the workspace {folder} lies on a Windows drive seen from WSL",
                 "File modes, links and file times do not hold there and every git call takes a multiple of the time. "
-                "Set the runs folder to a place in the Linux file system, such as the home folder.",
+                "Set the variable TMPDIR to a folder in the Linux file system, such as /tmp.",
             )
         if not self.posix and len(str(folder)) > _LONGEST_WINDOWS_FOLDER:
             raise SetupError(
                 f"the workspace {folder} has a path of {len(str(folder))} characters; "
                 f"wanted at most {_LONGEST_WINDOWS_FOLDER} on Windows",
-                "Set the runs folder to a shorter path.",
+                "Set the variable TMPDIR to a folder with a shorter path.",
             )
 
     def shell(self) -> Path | None:

@@ -16,7 +16,7 @@ from harness.cli import main
 from harness.commands import doctor, play
 from harness.errors import DeadlineError, SetupError
 from harness.moved import Fact
-from harness.opencode.doctor import Finding
+from harness.opencode.doctor import Check
 from harness.opencode.server import Server
 from harness.runner import judge
 from harness.schema import scenario_schema
@@ -30,7 +30,7 @@ LISTENING = SimpleNamespace(version="1.18.33", path="/bin/opencode", why="given 
 def here(tmp_path, monkeypatch):
     """A folder of its own, without what a CI service sets."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENCODE_TEST_BINARY"):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENCODE_TEST_BINARY", "GUARDLAB_OPENCODE_VERSION"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -357,11 +357,11 @@ def test_a_run_judged_again_has_the_same_verdicts(capsys, expect, title):
 
 def test_the_doctor_says_what_to_mend(capsys, monkeypatch):
     seen = []
-    findings = [
-        Finding("git", ok=True, what="git version 2.39"),
-        Finding("ripgrep", ok=False, what="gone", mend="Get it."),
+    checks = [
+        Check("git", ok=True, what="git version 2.39"),
+        Check("ripgrep", ok=False, what="gone", mend="Get it."),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda settings: seen.append(settings) or findings)
+    monkeypatch.setattr(doctor, "examine", lambda settings: seen.append(settings) or checks)
     assert main(["doctor", "--opencode-binary", "oc"]) == 1
     assert capsys.readouterr().out == (
         "ok    git      git version 2.39\nWRONG ripgrep  gone\n               -> Get it.\nto mend: ripgrep\n"
@@ -370,7 +370,7 @@ def test_the_doctor_says_what_to_mend(capsys, monkeypatch):
 
 
 def test_the_doctor_is_content(capsys, monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda _settings: [Finding("git", ok=True, what="git version 2.39")])
+    monkeypatch.setattr(doctor, "examine", lambda _settings: [Check("git", ok=True, what="git version 2.39")])
     assert main(["doctor"]) == 0
     assert capsys.readouterr().out == "ok    git  git version 2.39\nguardlab can play scenarios here\n"
 
@@ -381,7 +381,7 @@ def test_the_doctor_asks_a_version_for_its_facts(capsys, monkeypatch, holds, cod
         Fact("abort-order", "An abort comes before idle", holds=True, report=""),
         Fact("delta-field", "Deltas are called text", holds=holds, report="" if holds else "they are not\n"),
     ]
-    monkeypatch.setattr(doctor, "examine", lambda _settings: [Finding("git", ok=True, what="git version 2.39")])
+    monkeypatch.setattr(doctor, "examine", lambda _settings: [Check("git", ok=True, what="git version 2.39")])
     monkeypatch.setattr(doctor, "Lab", FakeLab)
     monkeypatch.setattr(doctor, "examine_facts", lambda _lab: facts)
     assert main(["doctor", "--opencode-version", "latest"]) == code
@@ -398,8 +398,8 @@ def test_the_doctor_asks_a_version_for_its_facts(capsys, monkeypatch, holds, cod
 
 
 def test_the_doctor_asks_no_facts_of_a_machine_that_must_be_mended(capsys, monkeypatch):
-    finding = Finding("git", ok=False, what="gone", mend="Get it.")
-    monkeypatch.setattr(doctor, "examine", lambda _settings: [finding])
+    check = Check("git", ok=False, what="gone", mend="Get it.")
+    monkeypatch.setattr(doctor, "examine", lambda _settings: [check])
     monkeypatch.setattr(doctor, "Lab", None)
     assert main(["doctor", "--opencode-version", "latest"]) == 1
     assert capsys.readouterr().out.endswith("to mend: git\n")

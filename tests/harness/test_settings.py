@@ -8,6 +8,8 @@ from platformdirs import user_cache_path
 from harness.errors import CrashError, DeadlineError, GuardlabError, NotLoadedError, SetupError
 from harness.settings import Settings
 
+SOURCES = "It comes from --opencode-version, else from the variable GUARDLAB_OPENCODE_VERSION."
+
 
 def test_nothing_given():
     settings = Settings.from_environment({})
@@ -24,17 +26,23 @@ def test_nothing_given():
 
 
 def test_the_environment_is_read():
-    settings = Settings.from_environment({"OPENCODE_TEST_BINARY": "oc", "GUARDLAB_CACHE": "kept"})
-    assert (settings.binary_env, settings.cache_dir) == ("oc", Path("kept"))
+    given = {"OPENCODE_TEST_BINARY": "oc", "GUARDLAB_OPENCODE_VERSION": "1.18.3", "GUARDLAB_CACHE": "kept"}
+    settings = Settings.from_environment(given)
+    assert (settings.binary_env, settings.version, settings.cache_dir) == ("oc", "1.18.3", Path("kept"))
 
 
 def test_an_empty_variable_counts_as_absent():
-    assert Settings.from_environment({"OPENCODE_TEST_BINARY": "", "GUARDLAB_CACHE": ""}) == Settings()
+    empty = dict.fromkeys(("OPENCODE_TEST_BINARY", "GUARDLAB_OPENCODE_VERSION", "GUARDLAB_CACHE"), "")
+    assert Settings.from_environment(empty) == Settings()
 
 
 def test_an_override_wins_and_none_is_not_given():
     settings = Settings.from_environment({"GUARDLAB_CACHE": "kept"}, cache_dir=Path("other"), version=None, binary="oc")
     assert settings == Settings(cache_dir=Path("other"), binary="oc")
+
+
+def test_the_option_wins_over_a_version_in_the_environment_even_a_bad_one():
+    assert Settings.from_environment({"GUARDLAB_OPENCODE_VERSION": "new"}, version="1.18.3").version == "1.18.3"
 
 
 def test_an_unknown_override_is_an_error():
@@ -45,8 +53,11 @@ def test_an_unknown_override_is_an_error():
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"version": "1.18"}, "the OpenCode version is '1.18'; wanted a full one like 1.18.33, or latest"),
-        ({"version": "../1.18.3"}, "the OpenCode version is '../1.18.3'; wanted a full one like 1.18.33, or latest"),
+        ({"version": "1.18"}, f"the OpenCode version is '1.18'; wanted a full one like 1.18.33, or latest\n{SOURCES}"),
+        (
+            {"version": "../1.18.3"},
+            f"the OpenCode version is '../1.18.3'; wanted a full one like 1.18.33, or latest\n{SOURCES}",
+        ),
         ({"keep_runs": "sometimes"}, "keep-runs is 'sometimes'; wanted one of: on-failure, always, never"),
         ({"step_timeout": 0}, "the step timeout is 0 s; wanted more than 0 s"),
         ({"step_timeout": float("nan")}, "the step timeout is nan s; wanted more than 0 s"),

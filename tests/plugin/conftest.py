@@ -15,7 +15,14 @@ from harness.opencode.binary import resolve, ripgrep
 from harness.settings import Settings
 
 # What a build server, a developer or an outer pytest may have set for runs of their own.
-NOT_PASSED_ON = ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "LOOP_GUARD_ENTRY", "PYTEST_ADDOPTS")
+NOT_PASSED_ON = (
+    "CI",
+    "GITHUB_ACTIONS",
+    "GUARDLAB_OPENCODE_VERSION",
+    "GITHUB_STEP_SUMMARY",
+    "LOOP_GUARD_ENTRY",
+    "PYTEST_ADDOPTS",
+)
 
 
 def pytest_configure(config):

@@ -125,6 +125,15 @@ def test_the_option_wins_then_the_variable_then_the_ini(tmp_path, settings, npm)
     assert calls(npm) == []
 
 
+def test_a_given_path_says_that_it_wins_over_another_wanted_version(tmp_path, settings):
+    path = script(tmp_path / "opencode", "echo 1.18.33")
+    for version, more in (("1.18.33", ""), ("1.18.3", "; it wins over the wanted version 1.18.3")):
+        binary = resolve(settings(binary_env=str(path), version=version))
+        assert binary.why == f"given by OPENCODE_TEST_BINARY{more}"
+    script(path, "echo 1.18.3")
+    assert resolve(settings(binary_env=str(path), version="1.18.3")).why == "given by OPENCODE_TEST_BINARY"
+
+
 @pytest.mark.parametrize(
     ("text", "trouble"),
     [
@@ -188,6 +197,11 @@ def test_wsl_refuses_a_windows_program(settings):
         "--opencode-binary names /mnt/c/tools/opencode.exe, "
         "which is a Windows program seen from WSL; wanted the Linux one"
     )
+
+
+def test_wsl_takes_a_linux_program_whatever_its_name_is(tmp_path, settings):
+    path = script(tmp_path / "bin" / "opencode.exe", "echo 1.18.33")  # so opencode-ai calls it on every system
+    assert resolve(settings(binary=str(path)), System("linux", "x64", wsl=True)).path == path
 
 
 def test_a_program_sees_nothing_of_the_callers_environment(tmp_path, settings, monkeypatch):

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness.opencode import asking, doctor
-from harness.opencode.doctor import Finding, examine
+from harness.opencode.doctor import Check, examine
 from harness.process.platform import Machine, System
 from harness.settings import Settings
 
@@ -40,7 +42,7 @@ class Clinic:
         (self.programs / name).unlink()
 
     def wrong(self, system=LINUX):
-        return [finding for finding in examine(self.settings, system) if not finding.ok]
+        return [check for check in examine(self.settings, system) if not check.ok]
 
 
 @pytest.fixture
@@ -52,10 +54,10 @@ def clinic(tmp_path, monkeypatch):
 
 
 def test_a_sound_machine(clinic):
-    findings = examine(clinic.settings, LINUX)
-    assert [finding.name for finding in findings] == NAMES
-    assert [finding for finding in findings if not finding.ok or finding.mend] == []
-    what = {finding.name: finding.what for finding in findings}
+    checks = examine(clinic.settings, LINUX)
+    assert [check.name for check in checks] == NAMES
+    assert [check for check in checks if not check.ok or check.mend] == []
+    what = {check.name: check.what for check in checks}
     assert what["system"] == "linux x64"
     assert what["loopback"] == "127.0.0.1 can be reached"
     assert what["git"] == f"git version 2.43.0, {clinic.programs}/git"
@@ -69,9 +71,9 @@ def test_a_sound_machine(clinic):
 def test_no_opencode(clinic):
     clinic.take("opencode")
     clinic.take("npm")
-    broken = {finding.name: finding for finding in clinic.wrong()}
+    broken = {check.name: check for check in clinic.wrong()}
     assert list(broken) == ["npm", "opencode", "version"]
-    assert broken["opencode"] == Finding(
+    assert broken["opencode"] == Check(
         "opencode",
         ok=False,
         what="there is no opencode on the PATH, and npm gave none: npm was not found on the PATH",
@@ -80,7 +82,7 @@ def test_no_opencode(clinic):
             "opencode_binary; or install npm, so that guardlab can fetch one; or put `opencode` on the PATH."
         ),
     )
-    assert broken["version"] == Finding(
+    assert broken["version"] == Check(
         "version", ok=False, what="unknown, as there is no OpenCode", mend="Mend OpenCode first."
     )
 
@@ -88,9 +90,9 @@ def test_no_opencode(clinic):
 def test_no_ripgrep(clinic):
     clinic.take("rg")
     clinic.take("npm")
-    broken = {finding.name: finding for finding in clinic.wrong()}
+    broken = {check.name: check for check in clinic.wrong()}
     assert list(broken) == ["npm", "ripgrep"]
-    assert broken["ripgrep"] == Finding(
+    assert broken["ripgrep"] == Check(
         "ripgrep",
         ok=False,
         what="there is no rg on the PATH, and npm gave none: npm was not found on the PATH",
@@ -112,7 +114,7 @@ def test_git(clinic, text, what):
     if text:
         clinic.put("git", text)
     assert clinic.wrong() == [
-        Finding(
+        Check(
             "git",
             ok=False,
             what=what.format(git=clinic.programs / "git"),
@@ -142,7 +144,7 @@ def test_the_shell(clinic, text, what):
         clinic.put("bash", text)
     what = what.format(bash=clinic.programs / "bash", question='printf %s "guardlab $BASH_VERSION"')
     mend = "Install bash (on Windows: Git for Windows, whose bash stands beside git)."
-    assert clinic.wrong() == [Finding("shell", ok=False, what=what, mend=mend)]
+    assert clinic.wrong() == [Check("shell", ok=False, what=what, mend=mend)]
 
 
 def test_a_shell_that_hangs(clinic, monkeypatch):
@@ -156,7 +158,7 @@ def test_a_shell_that_hangs(clinic, monkeypatch):
 def test_npm_is_missing_and_needed(clinic):
     clinic.take("npm")
     clinic.take("rg")
-    assert clinic.wrong()[0] == Finding(
+    assert clinic.wrong()[0] == Check(
         "npm",
         ok=False,
         what="not found on the PATH",
@@ -175,7 +177,7 @@ def test_npm_without_node_is_needed(clinic):
 def test_npm_is_missing_and_not_needed(clinic):
     clinic.take("npm")
     assert clinic.wrong() == []
-    (npm,) = [finding for finding in examine(clinic.settings, LINUX) if finding.name == "npm"]
+    (npm,) = [check for check in examine(clinic.settings, LINUX) if check.name == "npm"]
     assert npm.what == "not found on the PATH; not needed, as OpenCode and ripgrep are there"
 
 
@@ -185,7 +187,7 @@ def test_no_loopback(clinic, monkeypatch):
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     assert clinic.wrong() == [
-        Finding(
+        Check(
             "loopback",
             ok=False,
             what="127.0.0.1 can't be reached: Network is unreachable",
@@ -198,11 +200,14 @@ def test_no_loopback(clinic, monkeypatch):
 def test_an_opencode_that_is_too_old(clinic, version):
     clinic.put("opencode", f"echo {version}")
     assert clinic.wrong() == [
-        Finding(
+        Check(
             "version",
             ok=False,
             what=f"OpenCode {version} is older than 1.18.3, the oldest that the lab knows",
-            mend="Take OpenCode 1.18.33: leave --opencode-binary and --opencode-version away.",
+            mend=(
+                "Take OpenCode 1.18.33, the default: leave away the options --opencode-binary and "
+                "--opencode-version and the variables OPENCODE_TEST_BINARY and GUARDLAB_OPENCODE_VERSION."
+            ),
         )
     ]
 
@@ -211,18 +216,39 @@ def test_an_opencode_that_is_too_old(clinic, version):
 def test_an_opencode_of_another_version(clinic, version):
     clinic.put("opencode", f"echo {version}")
     assert clinic.wrong() == []
-    (finding,) = [finding for finding in examine(clinic.settings, LINUX) if finding.name == "version"]
-    assert finding.what == f"{version}; the lab was built with 1.18.33"
+    (check,) = [check for check in examine(clinic.settings, LINUX) if check.name == "version"]
+    assert check.what == f"{version}; the lab was built with 1.18.33"
 
 
-def test_a_windows_drive_in_wsl(clinic):
-    clinic.settings = Settings(cache_dir=clinic.settings.cache_dir, runs_dir=Path("/mnt/c/project/.guardlab"))
-    (finding,) = clinic.wrong(WSL)
-    assert (finding.name, finding.what) == (
-        "system",
-        "linux x64 inside WSL: the workspace /mnt/c/project/.guardlab lies on a Windows drive seen from WSL",
+def test_a_temporary_folder_on_a_windows_drive_in_wsl(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/mnt/c/Temp")
+    check = doctor.check_system(WSL)
+    assert (check.name, check.ok) == ("system", False)
+    assert re.fullmatch(
+        r"linux x64 inside WSL: the workspace /mnt/c/Temp/guardlab-\S+/workspace lies on a Windows drive seen from WSL",
+        check.what,
     )
-    assert finding.mend.endswith("Set the runs folder to a place in the Linux file system, such as the home folder.")
+    assert check.mend.endswith("Set the variable TMPDIR to a folder in the Linux file system, such as /tmp.")
+
+
+def test_a_project_on_a_windows_drive_in_wsl_is_well(clinic):
+    clinic.settings = Settings(cache_dir=clinic.settings.cache_dir, runs_dir=Path("/mnt/c/project/.guardlab"))
+    assert clinic.wrong(WSL) == []
+
+
+def test_a_temporary_folder_with_a_long_path_on_windows(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/" + "x" * 110)
+    check = doctor.check_system(System("windows", "x64"))
+    assert (check.ok, check.mend) == (False, "Set the variable TMPDIR to a folder with a shorter path.")
+
+
+def test_a_wanted_version_that_a_given_path_wins_over(clinic):
+    path = clinic.programs / "opencode"
+    clinic.settings = Settings(cache_dir=clinic.settings.cache_dir, binary_env=str(path), version="latest")
+    (check,) = [check for check in examine(clinic.settings, LINUX) if check.name == "opencode"]
+    assert check.what == (
+        f"OpenCode 1.18.33, {path} (given by OPENCODE_TEST_BINARY; it wins over the wanted version latest)"
+    )
 
 
 def test_a_machine_that_opencode_is_not_built_for(clinic, monkeypatch):
@@ -230,7 +256,7 @@ def test_a_machine_that_opencode_is_not_built_for(clinic, monkeypatch):
         Machine, "read", lambda: Machine("FreeBSD", "amd64", "14", libc="", musl_loader=False, avx2=True)
     )
     assert clinic.wrong(None) == [
-        Finding(
+        Check(
             "system",
             ok=False,
             what=(
@@ -242,5 +268,5 @@ def test_a_machine_that_opencode_is_not_built_for(clinic, monkeypatch):
     ]
 
 
-def test_every_finding_has_a_check():
+def test_every_check_is_named():
     assert len(NAMES) == len([name for name in vars(doctor) if name.startswith("check_")])

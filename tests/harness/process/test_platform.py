@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness.errors import SetupError
+from harness.process import platform
 from harness.process.platform import Machine, System
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="simulates every system with the paths of POSIX")
@@ -87,27 +89,55 @@ def test_file_name_of_a_program(system, name):
     assert system.executable("rg") == name
 
 
-def test_wsl_passes_over_the_programs_of_windows(tmp_path):
-    linux = program(tmp_path / "npm")
-    path = os.pathsep.join(["/mnt/c/Program Files/nodejs", str(tmp_path)])
-    assert WSL.find("npm", path) == linux
-    assert WSL.find("npm", "/mnt/c/Program Files/nodejs") is None
+@pytest.fixture
+def drive(tmp_path, monkeypatch):
+    """A folder that stands in for the Windows drive of WSL."""
+    folder = tmp_path.resolve() / "mnt" / "c"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(platform, "_WINDOWS_DRIVE", re.compile(rf"{re.escape(str(folder))}(/|\Z)"))
+    return folder
 
 
 @pytest.mark.parametrize(
-    ("system", "path", "windows_side"),
+    ("system", "path", "windows"),
     [
         (WSL, "/mnt/c/tools/opencode", True),
         (WSL, "/mnt/c", True),
-        (WSL, "/home/u/opencode.exe", True),
         (WSL, "/mnt/wsl/shared/opencode", False),
         (WSL, "/mnt/data/opencode", False),
-        (WSL, "/home/u/opencode", False),
+        (WSL, "/home/u/opencode.exe", False),
         (LINUX, "/mnt/c/tools/opencode", False),
     ],
 )
-def test_the_windows_side_of_wsl(system, path, windows_side):
-    assert system.is_windows_side(Path(path)) is windows_side
+def test_a_program_that_cannot_be_read_is_told_by_its_drive(system, path, windows):
+    assert system.is_windows_program(Path(path)) is windows
+
+
+@pytest.mark.parametrize(
+    ("start", "in_the_home", "on_the_drive"),
+    [(b"\x7fELF\x02", False, False), (b"MZ\x90\x00", True, True), (b"#!/bin/sh\n", False, True), (b"", False, True)],
+)
+def test_a_program_of_windows_is_told_by_its_first_bytes_through_links_too(
+    tmp_path, drive, start, in_the_home, on_the_drive
+):
+    for place, windows in ((tmp_path / "home" / "opencode.exe", in_the_home), (drive / "opencode", on_the_drive)):
+        program(place).write_bytes(start)
+        link = tmp_path / f"link-to-{place.name}"
+        link.symlink_to(place)
+        assert [WSL.is_windows_program(path) for path in (place, link)] == [windows, windows]
+        assert not LINUX.is_windows_program(link)
+
+
+def test_wsl_passes_over_the_programs_of_windows(tmp_path, drive):
+    linux = program(tmp_path / "usr" / "npm")
+    windows = program(drive / "nodejs" / "npm")
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "npm").symlink_to(windows)
+    before = [str(windows.parent), str(links)]
+    assert WSL.find("npm", os.pathsep.join([*before, "", str(linux.parent)])) == linux
+    assert WSL.find("npm", os.pathsep.join(before)) is None
+    assert LINUX.find("npm", os.pathsep.join(before)) == windows
 
 
 def test_find_looks_on_the_path_of_the_caller(tmp_path, monkeypatch):
@@ -117,14 +147,18 @@ def test_find_looks_on_the_path_of_the_caller(tmp_path, monkeypatch):
     assert LINUX.find("nothing") is None
 
 
-def test_a_workspace_on_a_windows_drive_is_refused_in_wsl():
-    with pytest.raises(SetupError) as caught:
-        WSL.check_workspace(Path("/mnt/c/work/.guardlab/ws"))
-    assert str(caught.value) == (
-        "the workspace /mnt/c/work/.guardlab/ws lies on a Windows drive seen from WSL\n"
-        "File modes, links and file times do not hold there and every git call takes a multiple of the time. "
-        "Set the runs folder to a place in the Linux file system, such as the home folder."
-    )
+def test_a_workspace_on_a_windows_drive_is_refused_in_wsl_through_links_too(tmp_path, drive):
+    link = tmp_path / "link"
+    link.symlink_to(drive)
+    for folder in (drive / "work", link / "work"):
+        with pytest.raises(SetupError) as caught:
+            WSL.check_workspace(folder)
+        assert str(caught.value) == (
+            f"the workspace {folder} lies on a Windows drive seen from WSL\n"
+            "File modes, links and file times do not hold there and every git call takes a multiple of the time. "
+            "Set the variable TMPDIR to a folder in the Linux file system, such as /tmp."
+        )
+        LINUX.check_workspace(folder)
 
 
 def test_a_long_workspace_path_is_refused_on_windows_only():
