@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from harness.process.platform import System
+
 SECRETS = {"OPENAI_API_KEY": "sk-guardlab-decoy-openai", "ANTHROPIC_API_KEY": "sk-ant-guardlab-decoy"}
 MARK = "guardlab-decoy"
 DECOYS = {
@@ -41,6 +43,7 @@ def home(tmp_path):
     return tmp_path / "decoy home"
 
 
+@pytest.mark.skipif(System.detect().name != "linux", reason="strace, which shows what is read, is for Linux only")
 @pytest.mark.usefixtures("project")
 def test_no_secret_is_read_or_passed_on(pytester, home, tmp_path, monkeypatch):
     strace = shutil.which("strace")
