@@ -57,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _play(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     play = commands.add_parser("play", help="play scenarios", epilog=EXIT_CODES)
-    play.add_argument("paths", nargs="+", metavar="FILE|FOLDER", help="scenario files, or folders of them")
+    play.add_argument(
+        "paths", nargs="+", metavar="FILE|FOLDER", help="scenario files, or folders of them; `corpus` is guardlab's own"
+    )
     play.add_argument("--guard", metavar="PATH", help="load this instead of each scenario's guard")
     _which_opencode(play)
     play.add_argument(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakemodel.loading import SourceError
 from harness.commands.common import exit_code, outcome_of, output, settings_from, shown
+from harness.corpus import named
 from harness.errors import SetupError
 from harness.hold import Hold
 from harness.lab import Lab
@@ -56,12 +57,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def scenario_files(paths: Iterable[Path]) -> list[Path]:
-    """Find the scenario files: those named, and those in the folders named, each once, in order.
+    """Find the scenario files: those named, and those in the folders named, each once, in order; `corpus` is our own.
 
     Raises SetupError for a path that does not exist and for a folder without any.
     """
     found: dict[Path, Path] = {}
-    for path in paths:
+    for path in chain.from_iterable(map(named, paths)):
         below = _below(path) if path.is_dir() else [path]
         if not path.exists():
             raise SetupError(f"{path} does not exist", f"Name a file *{SUFFIX}, or a folder of them.")
