@@ -25,6 +25,7 @@ _INSTALL_DEADLINE = 900.0  # seconds: 60 MB over a slow line
 _VIEW_DEADLINE = 60.0  # seconds
 _INSTALL_FLAGS = (
     "--ignore-scripts",
+    "--install-strategy=nested",  # what a package depends on lies in its own folder, which is what is kept
     "--no-save",
     "--no-package-lock",
     "--no-audit",

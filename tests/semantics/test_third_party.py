@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+from harness.opencode.npm import Npm
+from harness.process.platform import System
 from harness.scenario.loader import loads
 from harness.settings import Settings
 
 PACKAGE, VERSION = "oh-my-opencode-slim", "2.2.24"
 MARKER = "[REPEATED TOOL CALLS - STOP]"
-NPM = ("npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--prefer-offline")
 SCENARIO = """\
 format: 1
 title: A third-party plugin warns the model of its third equal call
@@ -38,14 +34,12 @@ expect:
 @pytest.fixture(scope="session")
 def plugin():
     """The installed package, fetched once into guardlab's cache folder."""
-    place = Settings.from_environment(os.environ).cache_dir / "plugins" / f"{PACKAGE}-{VERSION}"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(place.with_suffix(".lock"), timeout=600):
-        if not place.is_dir():
-            part = Path(tempfile.mkdtemp(dir=place.parent))
-            subprocess.run([shutil.which(NPM[0]), *NPM[1:], f"{PACKAGE}@{VERSION}"], cwd=part, check=True, timeout=600)
-            part.rename(place)
-    return place / "node_modules" / PACKAGE
+    cache = Settings.from_environment(os.environ).cache_dir
+    return Npm(System.detect().find("npm"), cache).install(PACKAGE, VERSION, holds_its_entry)
+
+
+def holds_its_entry(folder):
+    assert (folder / "dist" / "index.js").is_file()
 
 
 def scenario(tmp_path, guard, expected):

@@ -226,9 +226,9 @@ def test_the_pinned_version_is_installed_once(tmp_path, settings, npm, capfd):
     assert resolve(settings(), LINUX) == wanted
     (call,) = calls(npm)
     assert re.fullmatch(
-        f"install --prefix {re.escape(str(place.parent))}/\\.1\\.18\\.33-\\w+ --ignore-scripts --no-save "
-        "--no-package-lock --no-audit --no-fund --prefer-offline --fetch-retry-mintimeout=1000 "
-        "--fetch-retry-maxtimeout=5000 opencode-linux-x64@1.18.33",
+        f"install --prefix {re.escape(str(place.parent))}/\\.1\\.18\\.33-\\w+ --ignore-scripts "
+        "--install-strategy=nested --no-save --no-package-lock --no-audit --no-fund --prefer-offline "
+        "--fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 opencode-linux-x64@1.18.33",
         call,
     )
     assert installed(tmp_path) == ["1.18.33"]
