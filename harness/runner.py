@@ -17,7 +17,8 @@ from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
 from harness.report.run import Run
 from harness.scene import Scene, opened
-from harness.steps import catch_up, do, settle
+from harness.settling import catch_up, settle
+from harness.steps import do
 from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from harness.errors import CrashError
 from harness.opencode.oneshot import OneShot
+from harness.settling import catch_up, open_parts, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from harness.scene import Scene
     from harness.timeline import Entry
 
-__all__ = ["QUIET", "QUIET_FOR_ABSENCE", "catch_up", "do", "settle"]
-
-QUIET = 0.3
-QUIET_FOR_ABSENCE = 1.0
-# Nothing is open, yet a required reply was not used: only something that nobody sees (a timer of another library) could
-# still use it. Waiting out the whole deadline for that would make every wrong script slow.
-STALL = 3.0
-CATCH_UP_SECONDS = 10.0
-SILENCE = "silence: something is still being reported"
+__all__ = ["do"]
 
 
 def do(scene: Scene, step: Step, seconds: float) -> None:
@@ -35,99 +27,6 @@ def do(scene: Scene, step: Step, seconds: float) -> None:
     doing = _run if isinstance(scene.program, OneShot) else DOING[step.kind]
     doing(scene, step, seconds)
     scene.timeline.add("user", "step", "runner", data={"step": step.index + 1, "kind": step.kind})
-
-
-def settle(scene: Scene, seconds: float, *, step: Step | None = None) -> None:
-    """Wait until the run is settled (DESIGN.md), or until it can no longer get there.
-
-    It ends early, without an error, at an unscripted request and when nothing is open but a required reply stays
-    unused: the invariants tell both. Replies may be meant for a prompt that comes after `step`: until then only the
-    quiet that an absence asks for tells that none is to come. Raises DeadlineError with every open part otherwise.
-    """
-    began = time.monotonic()
-    patience = QUIET_FOR_ABSENCE if step and _prompts_after(scene, step) else STALL
-    busy: list[str] = []
-
-    def ready() -> bool:
-        still = _still(scene, patience)
-        busy[:] = _called_busy(scene) if still and not scene.activity.unscripted else ()
-        return still and not busy
-
-    while True:
-        scene.timeline.wait(ready, seconds, lambda: "; ".join(busy) or _open_parts(scene) or SILENCE, since=began)
-        before = scene.timeline.last
-        if scene.activity.unscripted:
-            return
-        catch_up(scene)
-        if scene.timeline.last is before:
-            scene.timeline.add("user", "settled", "runner")
-            return
-
-
-def catch_up(scene: Scene) -> None:
-    """Wait until everything that OpenCode has said so far is in the timeline.
-
-    The probe answers after its last entry. The event stream lags by up to some 50 ms (opencode-facts.md C), so
-    the last event that the probe has seen must have come there too.
-    """
-    scene.tools.control.flush()
-    if not scene.alive:
-        return
-    events = scene.server.events
-    if events.closed.is_set():
-        raise CrashError(f"OpenCode's event stream ended: {events.error or 'OpenCode closed it'}")
-    entries = scene.timeline.entries
-    # What a process published before it was killed may never come.
-    born = max((e.seq for e in entries if e.kind == "exit"), default=0)
-    seen = [e.data["id"] for e in entries[born:] if e.kind == "hook.event"]
-    if seen:
-        last = seen[-1]
-        scene.timeline.wait(
-            lambda: any(e.data.get("_id") == last for e in reversed(scene.timeline.entries)),
-            CATCH_UP_SECONDS,
-            lambda: f"OpenCode's event stream to bring event {last}, which its process has published",
-        )
-
-
-def _called_busy(scene: Scene) -> list[str]:
-    """Ask OpenCode itself: the probe saw every session become idle, and this must agree."""
-    states = scene.driver.status() if scene.alive else {}
-    return [f"OpenCode says that session {session} is {state.get('type')}" for session, state in states.items()]
-
-
-def _prompts_after(scene: Scene, step: Step) -> bool:
-    return any(later.kind in ("prompt", "send") for later in scene.scenario.steps[step.index + 1 :])
-
-
-def _still(scene: Scene, patience: float) -> bool:
-    """Whether nothing is open and nothing was heard for long enough: `patience` seconds while a reply is unused."""
-    pending = scene.pending()
-    if scene.activity.unscripted:
-        return True
-    if not (scene.alive or scene.ended):
-        child = scene.server.child
-        raise CrashError(f"OpenCode ended by itself with exit code {child.returncode}; it printed:\n{child.tail()}")
-    last = scene.timeline.last
-    quiet = max(patience, _quiet(scene)) if scene.stage.unused() else _quiet(scene)
-    return not pending and (last is None or time.monotonic() - last.at >= quiet)
-
-
-def _quiet(scene: Scene) -> float:
-    given = scene.scenario.head.quiet
-    if given is not None:
-        return given
-    return QUIET_FOR_ABSENCE if scene.scenario.claims_absence else QUIET
-
-
-def _open_parts(scene: Scene) -> str:
-    unused = [
-        f"reply {u.reply} of session {u.session} is unused ({u.used} of {u.wanted})" for u in scene.stage.unused()
-    ]
-    gates = [f"gate {name} is closed" for name in scene.stage.waiting_gates()]
-    return "; ".join([*scene.pending(), *gates, *unused])
-
-
-# -- the steps
 
 
 def _send(scene: Scene, step: Step, _seconds: float) -> None:
@@ -173,7 +72,7 @@ def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -
         scene.pending()
         return scene.activity.unscripted or ready()
 
-    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {_open_parts(scene) or 'nothing'})")
+    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {open_parts(scene) or 'nothing'})")
 
 
 def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
@@ -265,7 +164,7 @@ def _run(scene: Scene, step: Step, seconds: float) -> None:
     scene.timeline.wait(
         lambda: not child.alive and not scene.stage.open_exchanges,
         seconds,
-        lambda: f"opencode run to end (open: {_open_parts(scene) or 'nothing'}); it printed:\n{child.tail()}",
+        lambda: f"opencode run to end (open: {open_parts(scene) or 'nothing'}); it printed:\n{child.tail()}",
     )
     offset = time.monotonic() - time.time()
     said = program.said(child)

@@ -20,6 +20,7 @@ ORDER = (
     ("lab",),
     ("runner",),
     ("steps", "loaded"),
+    ("settling",),
     ("scene", "settings"),
     ("evidence", "props"),
     ("guards",),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from standin import a_scene
 
-from harness import steps
+from harness import settling
 
 
 @pytest.fixture
 def no_waiting(monkeypatch):
     """Nothing is waited for unless a test is about that."""
     for name in ("QUIET", "QUIET_FOR_ABSENCE", "STALL"):
-        monkeypatch.setattr(steps, name, 0.0)
+        monkeypatch.setattr(settling, name, 0.0)
 
 
 @pytest.fixture

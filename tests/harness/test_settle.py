@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from standin import add, busy, deadline, idle, kinds, on_wait, published, unused
 
-from harness import steps
+from harness import settling
 from harness.errors import CrashError, DeadlineError
-from harness.steps import catch_up, settle
+from harness.settling import catch_up, settle
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -37,15 +37,15 @@ def test_it_waits_until_nothing_is_open(scene):
 def test_it_waits_for_quiet(at, monkeypatch, text, constant):
     scene = at(text)
     if constant:
-        monkeypatch.setattr(steps, constant, 0.06)
+        monkeypatch.setattr(settling, constant, 0.06)
     last = add(scene, "todo.updated")
     settle(scene, 5)
     assert scene.timeline.last.at - last.at >= 0.06
 
 
 def test_the_scenarios_own_quiet_wins(at, monkeypatch):
-    monkeypatch.setattr(steps, "QUIET", 60.0)
-    monkeypatch.setattr(steps, "QUIET_FOR_ABSENCE", 60.0)
+    monkeypatch.setattr(settling, "QUIET", 60.0)
+    monkeypatch.setattr(settling, "QUIET_FOR_ABSENCE", 60.0)
     scene = at("steps: [{prompt: Go.}]\nquiet: 0\nexpect: [{blocked: {tool: bash, times: 0}}]")
     add(scene, "todo.updated")
     settle(scene, 1)
@@ -81,7 +81,7 @@ def test_an_unscripted_request_ends_it_early(scene):
 
 
 def test_an_unused_reply_is_waited_for_a_while_and_left_to_the_invariants(scene, monkeypatch):
-    monkeypatch.setattr(steps, "STALL", 0.06)
+    monkeypatch.setattr(settling, "STALL", 0.06)
     scene.stage.left = [unused()]
     last = add(scene, "todo.updated")
     settle(scene, 5)
@@ -90,8 +90,8 @@ def test_an_unused_reply_is_waited_for_a_while_and_left_to_the_invariants(scene,
 
 
 def test_a_reply_that_a_later_prompt_may_use_is_not_waited_out(at, monkeypatch):
-    monkeypatch.setattr(steps, "STALL", 60.0)
-    monkeypatch.setattr(steps, "QUIET_FOR_ABSENCE", 0.06)
+    monkeypatch.setattr(settling, "STALL", 60.0)
+    monkeypatch.setattr(settling, "QUIET_FOR_ABSENCE", 0.06)
     scene = at("steps: [{prompt: Go.}, {wait_for: settled}, {send: On.}]")
     scene.stage.left = [unused()]
     last = add(scene, "todo.updated")
@@ -119,7 +119,7 @@ def test_a_deadline_names_every_open_part(scene):
 
 
 def test_a_deadline_without_silence_says_so(scene, monkeypatch):
-    monkeypatch.setattr(steps, "QUIET", 60.0)
+    monkeypatch.setattr(settling, "QUIET", 60.0)
     add(scene, "todo.updated")
     assert deadline(settle, scene, 0.01).endswith("for: silence: something is still being reported")
 
@@ -147,7 +147,7 @@ def test_after_a_kill_nobody_is_asked(scene):
 
 
 def test_catching_up_waits_for_the_probes_last_event_on_the_event_stream(scene, monkeypatch):
-    monkeypatch.setattr(steps, "CATCH_UP_SECONDS", 0.01)
+    monkeypatch.setattr(settling, "CATCH_UP_SECONDS", 0.01)
     busy(scene)
     published(scene, "evt_1")
     catch_up(scene)
@@ -161,7 +161,7 @@ def test_catching_up_waits_for_the_probes_last_event_on_the_event_stream(scene, 
 
 @pytest.mark.parametrize("up", [True, False])
 def test_what_a_killed_process_published_is_not_waited_for(scene, monkeypatch, up):
-    monkeypatch.setattr(steps, "CATCH_UP_SECONDS", 0.0)
+    monkeypatch.setattr(settling, "CATCH_UP_SECONDS", 0.0)
     busy(scene)
     add(scene, "exit", "runner", None, expected=True)
     scene.program.up = up

@@ -9,7 +9,8 @@ import pytest
 from standin import a_scene, add, busy, deadline, idle, kinds, on_wait, published
 
 from harness.opencode.oneshot import OneShot
-from harness.steps import do, settle
+from harness.settling import settle
+from harness.steps import do
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 REQUEST = {"number": 1, "kind": "main", "session": "main", "reply": 1}
