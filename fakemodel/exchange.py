@@ -63,7 +63,8 @@ class Event:
     """Something that happened to an exchange, at a monotonic time.
 
     ``detail`` by kind: ``received`` has ``elapsed`` (scripted seconds) and ``name`` (of the reply), ``gate`` and
-    ``released`` have ``gate``, ``unscripted`` and ``invalid`` have ``reason``, ``invalid`` also ``invariant``.
+    ``released`` have ``gate``, ``unscripted`` and ``invalid`` have ``reason``, ``invalid`` also ``invariant``,
+    and ``gate`` where the answer never came to one.
     """
 
     kind: EventKind

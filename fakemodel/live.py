@@ -159,7 +159,7 @@ class LiveExchange:
         if self.connection.stopped is None and self._ended_by is None:
             self._ended_by = "script"
             await self.connection.finish()
-        self._check_points(tools)
+        self._check_points(reply, tools)
 
     def _streamed(self, reply: Reply, answer: Answer, tools: StreamTools) -> Iterator[Item]:
         tools.writer = self._protocol.writer(answer)
@@ -240,13 +240,19 @@ class LiveExchange:
         self._first_at = time.monotonic()
         self._stage.say("first_chunk", self)
 
-    def _check_points(self, tools: StreamTools) -> None:
+    def _check_points(self, reply: Reply, tools: StreamTools) -> None:
         """Tell of a gate or fault that the stream never came to: it did nothing, so the script is wrong."""
-        if self._ended_by == "script":
-            for point in tools.points:
-                if not point.found:
-                    reason = f"a gate or fault is at {point.at}, but the answer had only {self.chunks_sent} chunks"
-                    self._stage.say("invalid", self, reason=reason)
+        if self._ended_by != "script":
+            return
+        any_time = any(one is reply for one in self._stage.script.any_time) or None
+        for index, point in enumerate(tools.points):
+            if not point.found:
+                gate = reply.gate.name if reply.gate and index == 0 else None  # its point is looked for first
+                what = f"gate {gate}" if gate else "a fault"
+                reason = f"{what} is at {point.at}, but the answer had only {self.chunks_sent} chunks"
+                self._stage.say(
+                    "invalid", self, invariant="unreached_point", reason=reason, gate=gate, any_time=any_time
+                )
 
     def _close(self) -> None:
         self._closed_at = time.monotonic()

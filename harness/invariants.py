@@ -75,6 +75,16 @@ def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
     return check
 
 
+def _unreached_point(record: Record) -> Iterator[Broken]:
+    """Find gates and faults that their answers never came to: they did nothing, so the script is wrong."""
+    for entry in record.of("exchange.invalid"):
+        data = entry.data
+        if data["invariant"] == "unreached_point":
+            session = "any_time" if data.get("any_time") else data["session"]
+            reply = (session, data["reply"]) if data["reply"] else None
+            yield Broken("unreached_point", data["reason"], (entry.seq,), kind="script", reply=reply)
+
+
 def _session_error(record: Record) -> Iterator[Broken]:
     """Find errors of a session that nobody caused: an abort is wanted, a faulty answer of the model explains one."""
     explained = _has_faulty_answer(record)
@@ -135,6 +145,7 @@ def _exit(record: Record) -> Iterator[Broken]:
 INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
     "unscripted": _unscripted,
     "unused": _unused,
+    "unreached_point": _unreached_point,
     "orphan_tool_result": _invalid("orphan_tool_result"),
     "unanswered_call": _invalid("unanswered_call"),
     "no_tools": _invalid("no_tools"),

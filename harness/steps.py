@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["do"]
 
+# An answer that ended before it came to its gate ends the wait too: nothing will hold there, and an invariant tells.
+HELD = ("exchange.gate", "api.gate", "exchange.invalid")
+
 
 def do(scene: Scene, step: Step, seconds: float) -> None:
     """Do one step within `seconds`.
@@ -46,7 +49,7 @@ def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
         settle(scene, seconds, step=step)
     elif wanted.gate:
         gate = wanted.gate
-        _until(scene, seconds, f"gate {gate}", lambda: _has(scene, ("exchange.gate", "api.gate"), gate=gate))
+        _until(scene, seconds, f"gate {gate}", lambda: _has(scene, HELD, gate=gate))
     elif wanted.api_call:
         _until(
             scene,

@@ -92,5 +92,7 @@ class Run:
         if one.reply is None:
             return None
         session, number = one.reply
-        script = self.scenario.script.sessions.get(session)
-        return script.replies[number - 1].span if script else None
+        script = self.scenario.script
+        named = script.sessions.get(session)
+        replies = script.any_time if session == "any_time" else named.replies if named else ()
+        return replies[number - 1].span if replies else None

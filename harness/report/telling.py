@@ -87,7 +87,8 @@ def _unscripted(data: Data) -> str:
 
 
 def _invalid(data: Data) -> str:
-    return f"exchange {data.get('number')}: INVALID request; {data.get('reason', '')}"
+    what = "" if data.get("invariant") == "unreached_point" else "INVALID request; "
+    return f"exchange {data.get('number')}: {what}{data.get('reason', '')}"
 
 
 def _gate(data: Data) -> str:
@@ -154,7 +155,8 @@ def _toast(data: Data) -> str:
 
 
 def _exit(data: Data) -> str:
-    return f"OpenCode ended with {data.get('code')}" + ("" if data.get("expected") else ", which nobody asked for")
+    ended = "was killed" if data.get("code") is None else f"ended with {data['code']}"
+    return f"OpenCode {ended}" + ("" if data.get("expected") else ", which nobody asked for")
 
 
 TELLERS: Mapping[str, Callable[[Data], str]] = {

@@ -202,8 +202,24 @@ def test_a_point_that_never_comes_is_told(play):
     one = play("- {say: a, gate: {name: far, at: 50}}")
     one.answer()
     one.last()
-    assert [event.detail["reason"] for event in one.told("invalid")] == [
-        "a gate or fault is at 50, but the answer had only 5 chunks"
+    assert [event.detail for event in one.told("invalid")] == [
+        {
+            "invariant": "unreached_point",
+            "reason": "gate far is at 50, but the answer had only 5 chunks",
+            "gate": "far",
+            "any_time": None,
+        }
+    ]
+
+
+def test_points_that_never_come_are_told_apart(play):
+    far = "{say: a, when: {user_says: hi}, gate: {name: far, at: 50}, fault: {cut: 60}}"
+    one = play(f"{{main: [{{say: b, when: {{user_says: no}}}}], any_time: [{far}]}}")
+    one.answer()
+    one.last()
+    assert [(e.detail["reason"], e.detail["gate"], e.detail["any_time"]) for e in one.told("invalid")] == [
+        ("gate far is at 50, but the answer had only 5 chunks", "far", True),
+        ("a fault is at 60, but the answer had only 5 chunks", None, True),
     ]
 
 

@@ -196,7 +196,7 @@ def test_faults_compose(play):
 def test_a_fault_at_a_point_that_never_comes_is_told(play):
     _, _, one = faulted(play, "{cut: 99}")
     assert [event.detail["reason"] for event in one.told("invalid")] == [
-        "a gate or fault is at 99, but the answer had only 8 chunks"
+        "a fault is at 99, but the answer had only 8 chunks"
     ]
 
 

@@ -26,6 +26,13 @@ def error(name, message, **data):
 
 
 UNSCRIPTED = ("exchange.unscripted", {"number": 4, "reason": "no reply is left"})
+FAR = (
+    "exchange.invalid",
+    {
+        "number": 3, "session": "main", "reply": 2, "invariant": "unreached_point", "gate": "g",
+        "reason": "gate g is at 50, but the answer had only 5 chunks",
+    },
+)  # fmt: skip
 UNUSED = {"session": "work", "reply": 2, "used": 1, "wanted": 3}
 ABORTED = error("MessageAbortedError", "Aborted")
 FAILED = error("APIError", "Bad Request")
@@ -53,6 +60,17 @@ CASES = {
             ("unused", "script", "reply 1 of session any_time was used 0 of 3 times", (), ("any_time", 1)),
         ],
         [record(unused=[]), record()],
+    ),
+    "unreached_point": (
+        record(
+            FAR, ("exchange.invalid", {**FAR[1], "any_time": True}), ("exchange.invalid", {**FAR[1], "reply": None})
+        ),
+        [
+            ("unreached_point", "script", FAR[1]["reason"], (1,), ("main", 2)),
+            ("unreached_point", "script", FAR[1]["reason"], (2,), ("any_time", 2)),
+            ("unreached_point", "script", FAR[1]["reason"], (3,), None),
+        ],
+        [record(invalid("unanswered_call"))],
     ),
     "orphan_tool_result": (
         record(CLOSED, invalid("orphan_tool_result", "the result call_9 has no call")),

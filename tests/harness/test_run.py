@@ -78,7 +78,7 @@ def test_an_error_stands_at_the_step_that_did_not_end(run, place):
 
 
 @pytest.mark.parametrize(
-    ("reply", "place"), [(None, None), (("main", 2), (7, 7)), (("work", 1), (9, 7)), (("any_time", 1), None)]
+    ("reply", "place"), [(None, None), (("main", 2), (7, 7)), (("work", 1), (9, 7)), (("any_time", 1), (11, 7))]
 )
 def test_an_invariant_stands_at_its_reply(reply, place):
     run = a_run(broken=(Broken("unused", "reply was used 0 of 1 times", (1,), kind="script", reply=reply),))

@@ -68,6 +68,7 @@ def test_gates_are_released_where_they_hold(at):
     [
         ("{gate: middle}", "gate middle", "exchange.gate", {"gate": "middle"}),
         ("{gate: middle}", "gate middle", "api.gate", {"gate": "middle", "id": 1}),
+        ("{gate: middle}", "gate middle", "exchange.invalid", {"gate": "middle", "invariant": "unreached_point"}),
         ("{api_call: session.abort}", "1 call(s) of session.abort", "api.request", {"id": 1, "call": "session.abort"}),
         ("{permission: bash}", "a permission request for bash", "permission.asked", {"id": "p", "permission": "bash"}),
         ("{requests: 1}", "requests", "exchange.received", REQUEST),

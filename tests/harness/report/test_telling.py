@@ -58,6 +58,11 @@ CASES = [
         {"number": 2, "reason": "the call c has no result"},
         "exchange 2: INVALID request; the call c has no result",
     ),
+    (
+        "exchange.invalid",
+        {"number": 2, "reason": "gate g is at 50, but the answer had only 5 chunks", "invariant": "unreached_point"},
+        "exchange 2: gate g is at 50, but the answer had only 5 chunks",
+    ),
     ("message.part.updated", tool("pending", input={}), "bash pending"),
     ("message.part.updated", tool("completed", input={"command": "ls"}, output="a"), "bash {command: ls} completed: a"),
     (
@@ -78,6 +83,7 @@ CASES = [
     ("message.user", {"text": "Hi."}, "user message: Hi."),
     ("shell", {"command": "git status"}, "shell ran: git status"),
     ("exit", {"code": 1, "expected": True}, "OpenCode ended with 1"),
+    ("exit", {"expected": True}, "OpenCode was killed"),
     ("exit", {"code": -9, "expected": False}, "OpenCode ended with -9, which nobody asked for"),
     ("loaded", {"guard": "infinity"}, "infinity loaded"),
     ("api.request", {"call": "session.abort"}, "calls session.abort"),
