@@ -36,10 +36,9 @@ class Driver:
         """Close the connections."""
         self._client.close()
 
-    def create_session(self, title: str, parent: str | None = None) -> str:
+    def create_session(self, title: str) -> str:
         """Create a session and return its id. A title of its own suppresses OpenCode's title request."""
-        body = {"title": title, **({"parentID": parent} if parent else {})}
-        return str(self._call("POST", "/session", body)["id"])
+        return str(self._call("POST", "/session", {"title": title})["id"])
 
     def delete_session(self, session: str) -> None:
         """Delete a session and its messages."""
@@ -58,23 +57,11 @@ class Driver:
         """Give the sessions of this workspace that are not idle, with their status."""
         return dict(self._call("GET", "/session/status"))
 
-    def messages(self, session: str) -> list[dict[str, Any]]:
-        """Give a session's stored messages: `{info, parts}` each."""
-        return list(self._call("GET", f"/session/{session}/message"))
-
-    def permissions(self) -> list[dict[str, Any]]:
-        """Give the permission requests that wait for an answer."""
-        return list(self._call("GET", "/permission"))
-
     def reply(self, request: str, answer: str, message: str | None = None) -> None:
         """Answer a permission request with once, always or reject."""
         self._call(
             "POST", f"/permission/{request}/reply", {"reply": answer, **({"message": message} if message else {})}
         )
-
-    def summarize(self, session: str, provider: str, model: str) -> None:
-        """Compact a session."""
-        self._call("POST", f"/session/{session}/summarize", {"providerID": provider, "modelID": model})
 
     def dispose(self) -> None:
         """End this workspace's instance: its plugins are disposed, the next call boots a new one."""

@@ -27,21 +27,17 @@ def driver(opencode):
 GO = {"agent": "build", "parts": [{"type": "text", "text": "Go."}]}
 BUSY = {"ses_1": {"type": "busy"}}
 NO = {"reply": "reject", "message": "No."}
-MODEL = {"providerID": "test", "modelID": "model"}
 NEW = b'{"id": "ses_1"}'
 
 # what is called, what the server answers and what the caller gets; what the server is asked
 CALLS = [
     (lambda d: d.create_session("x"), NEW, "ses_1", ("POST", "/session", {"title": "x"})),
-    (lambda d: d.create_session("x", "s"), NEW, "ses_1", ("POST", "/session", {"title": "x", "parentID": "s"})),
     (lambda d: d.delete_session("ses_1"), b"true", None, ("DELETE", "/session/ses_1", None)),
     (lambda d: d.send("ses_1", "Go."), b"", None, ("POST", "/session/ses_1/prompt_async", GO)),
     (lambda d: d.abort("ses_1"), b"true", None, ("POST", "/session/ses_1/abort", None)),
     (lambda d: d.status(), json.dumps(BUSY).encode(), BUSY, ("GET", "/session/status", None)),
-    (lambda d: d.messages("ses_1"), b'[{"info": {}}]', [{"info": {}}], ("GET", "/session/ses_1/message", None)),
     (lambda d: d.reply("per_1", "once"), b"true", None, ("POST", "/permission/per_1/reply", {"reply": "once"})),
     (lambda d: d.reply("per_1", "reject", "No."), b"true", None, ("POST", "/permission/per_1/reply", NO)),
-    (lambda d: d.summarize("ses_1", "test", "model"), b"true", None, ("POST", "/session/ses_1/summarize", MODEL)),
     (lambda d: d.dispose(), b"true", None, ("POST", "/instance/dispose", None)),
 ]
 
