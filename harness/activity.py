@@ -54,6 +54,10 @@ class Activity:
         for milliseconds in self.timers.values():
             yield f"a timer of the guard ({milliseconds:g} ms) is running"
 
+    def rests(self, session: str) -> bool:
+        """Whether a session is idle and no prompt for it waits to be taken up."""
+        return session not in self.status and session not in self.starting and not self.accepted.get(session)
+
     # -- the model
 
     def _exchange_received(self, entry: Entry) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.opencode.isolation import Home
     from harness.scene import Scene
 
-__all__ = ["ERROR_LEVEL", "Tail", "collect", "commands", "log_of", "workspace_facts"]
+__all__ = ["ERROR_LEVEL", "SESSION", "Tail", "collect", "commands", "log_of", "logs", "workspace_facts"]
 
 SMALL_FILE = 20_000
 ERROR_LEVEL = "level=ERROR"
@@ -53,9 +53,8 @@ def log_of(guard: Installed, home: Home) -> Path | None:
 
 def collect(scene: Scene) -> dict[str, Any]:
     """Add the last entries and give everything that the run knows beside its entries."""
-    for entry in commands(scene):
+    for entry in (*commands(scene), *logs(scene)):
         scene.timeline.add(entry.lane, entry.kind, entry.source, data=entry.data, at=entry.at, error=entry.error)
-    _add_logs(scene)
     log = scene.log.lines()
     return {
         **scene.standing_facts(),
@@ -91,10 +90,14 @@ def workspace_facts(scene: Scene) -> dict[str, Any]:
     return {"files": files, "contents": _small_files(scene, files)}
 
 
-def _add_logs(scene: Scene) -> None:
-    for guard, log in scene.guard_logs:
-        for line in log.lines():
-            scene.timeline.add("guard", "log", "runner", data={"guard": guard, "line": line})
+def logs(scene: Scene) -> list[Entry]:
+    """Give what the guards have logged so far, as seen now."""
+    now = time.monotonic()
+    lines = ((guard, line) for guard, log in scene.guard_logs for line in log.lines())
+    return [
+        Entry(0, now, "guard", "log", "runner", count, data={"guard": guard, "line": line})
+        for count, (guard, line) in enumerate(lines, 1)
+    ]
 
 
 def _unused(scene: Scene) -> list[dict[str, Any]]:

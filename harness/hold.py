@@ -41,7 +41,7 @@ def attach_line(scene: Scene) -> str:
     """Give the shell command that opens the run's main session in OpenCode's own interface."""
     program = scene.program
     assert isinstance(program, Server)  # noqa: S101 - only a server is alive after its run
-    main = next((session for session, name in scene.sessions.items() if name == "main"), None)
+    main = scene.living("main")
     words = [str(program.binary.path), "attach", program.address, "--dir", scene.directory]
     words += ["--session", main] if main else []
     # opencode-facts.md H: the server asks for a password, and its client reads it from this variable.

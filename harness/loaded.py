@@ -50,7 +50,7 @@ def check_log(scene: Scene) -> None:
     killed may never get so far.
     Raises NotLoadedError with what OpenCode said, DeadlineError when the line does not come.
     """
-    created = [f"created id={session} " for session, name in scene.sessions.items() if name == "main"]
+    created = [f"created id={session} " for session, name in dict(scene.sessions).items() if name == "main"]
     killed = any(entry.kind == "exit" for entry in scene.timeline.entries)
     if created and scene.alive and not killed:
         scene.timeline.wait(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.activity import Activity
 from harness.entries import exchange_data
 from harness.errors import DeadlineError, SetupError
-from harness.evidence import Tail, commands, log_of, workspace_facts
+from harness.evidence import SESSION, Tail, commands, log_of, logs, workspace_facts
 from harness.opencode.config import PACKAGES, config_of
 from harness.opencode.oneshot import OneShot
 from harness.opencode.server import Server
@@ -49,9 +49,9 @@ class Scene:
     """One scenario's place and its live state.
 
     Fields: `props` its folders; `program` OpenCode, and `driver` its client; `stage` the fake model's
-    generation; `timeline`; `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name;
-    `ended`
-    OpenCode was killed by a step; `program_facts` exit code and stderr of `opencode run`.
+    generation; `timeline`; `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name,
+    to which the fake model's thread adds children; `deleted` the ids of those that a step has deleted; `ended` OpenCode
+    was killed by a step; `program_facts` what `opencode run` wrote to its standard error.
     """
 
     scenario: Scenario
@@ -63,6 +63,7 @@ class Scene:
     driver: Driver = field(init=False)
     activity: Activity = field(default_factory=Activity)
     sessions: dict[str, str] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
     log: Tail = field(init=False)
     guard_logs: tuple[tuple[str, Tail], ...] = ()
     ended: bool = False
@@ -94,13 +95,22 @@ class Scene:
             for entry in self.timeline.since(self._seen):
                 self.activity.take(entry)
                 self._seen = entry.seq
-            return list(self.activity.pending())
+            return [self.named(part) for part in self.activity.pending()]
+
+    def named(self, text: str) -> str:
+        """Put the scenario's names in the place of OpenCode's session ids."""
+        return SESSION.sub(lambda found: self.sessions.get(found[0], found[0]), text)
+
+    def living(self, name: str) -> str | None:
+        """Give the session of that name, the newest of several; None when none has begun, or a step has deleted it."""
+        known = [one for one, called in dict(self.sessions).items() if called == name and one not in self.deleted]
+        return known[-1] if known else None
 
     def session(self, name: str) -> str:
-        """Give the session of that name; it is created, with a title of its own, when it is first used."""
-        for known, called in self.sessions.items():
-            if called == name:
-                return known
+        """Give the session of that name; it is created, with a title of its own, when there is none."""
+        known = self.living(name)
+        if known:
+            return known
         session = self.driver.create_session(f"guardlab {name}")
         self.sessions[session] = name
         self.stage.bind(session, name)
@@ -120,7 +130,7 @@ class Scene:
     def snapshot(self) -> Record:
         """Freeze what has been seen so far, for a step that waits for an expectation."""
         facts = {**self.standing_facts(), **workspace_facts(self)}
-        return self.timeline.freeze(self.sessions, facts, commands(self))
+        return self.timeline.freeze(self.sessions, facts, (*commands(self), *logs(self)))
 
     def standing_facts(self) -> dict[str, Any]:
         """Give the facts that hold from the start of the run."""

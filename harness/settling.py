@@ -77,7 +77,8 @@ def catch_up(scene: Scene) -> None:
 def _called_busy(scene: Scene) -> list[str]:
     """Ask OpenCode itself: the probe saw every session become idle, and this must agree."""
     states = scene.driver.status() if scene.alive else {}
-    return [f"OpenCode says that session {session} is {state.get('type')}" for session, state in states.items()]
+    said = [f"OpenCode says that session {session} is {state.get('type')}" for session, state in states.items()]
+    return [scene.named(one) for one in said]
 
 
 def _prompts_after(scene: Scene, step: Step) -> bool:

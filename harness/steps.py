@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from harness.errors import SetupError
 from harness.opencode.oneshot import OneShot
 from harness.settling import catch_up, open_parts, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from harness.expectations.base import Expectation, Verdict
     from harness.scenario.model import Step
     from harness.scenario.steps import ApiCall, PermissionReply, WaitFor
     from harness.scene import Scene
@@ -20,6 +22,11 @@ __all__ = ["do"]
 
 # An answer that ended before it came to its gate ends the wait too: nothing will hold there, and an invariant tells.
 HELD = ("exchange.gate", "api.gate", "exchange.invalid")
+# OpenCode asks in two forms, which name the action differently (opencode-facts.md A.6, B).
+ASKED_V2 = "permission.v2.asked"
+ASKED = ("permission.asked", ASKED_V2)
+REPLIED = ("permission.replied", "permission.v2.replied")
+ACTION = ("permission", "action")
 
 
 def do(scene: Scene, step: Step, seconds: float) -> None:
@@ -64,18 +71,33 @@ def _wait_for(scene: Scene, step: Step, seconds: float) -> None:
         name = wanted.idle
         _until(scene, seconds, f"session {name} to be idle", lambda: _is_idle(scene, name))
     else:
-        kind = wanted.expectation.kind
-        _until(scene, seconds, kind, lambda: wanted.expectation.judge(scene.snapshot()).status == "pass")
+        _expectation(scene, wanted.expectation, seconds)
 
 
-def _until(scene: Scene, seconds: float, what: str, ready: Callable[[], bool]) -> None:
+def _expectation(scene: Scene, wanted: Expectation, seconds: float) -> None:
+    verdicts: list[Verdict] = []
+
+    def passes() -> bool:
+        verdicts[:] = [wanted.judge(scene.snapshot())]
+        return verdicts[0].status == "pass"
+
+    def what() -> str:
+        return f"{wanted.kind}: {verdicts[0].expected}; so far: {verdicts[0].actual}"
+
+    _until(scene, seconds, what, passes)
+
+
+def _until(scene: Scene, seconds: float, what: str | Callable[[], str], ready: Callable[[], bool]) -> None:
     """Wait for something that a step names; an unscripted request ends the wait: nothing after it means anything."""
 
     def reached() -> bool:
         scene.pending()
         return scene.activity.unscripted or ready()
 
-    scene.timeline.wait(reached, seconds, lambda: f"{what} (open: {open_parts(scene) or 'nothing'})")
+    def pending() -> str:
+        return f"{what if isinstance(what, str) else what()} (open: {open_parts(scene) or 'nothing'})"
+
+    scene.timeline.wait(reached, seconds, pending)
 
 
 def _has(scene: Scene, kinds: tuple[str, ...], **fields: object) -> bool:
@@ -89,20 +111,17 @@ def _called(scene: Scene, wanted: ApiCall | None) -> bool:
 
 def _is_idle(scene: Scene, name: str) -> bool:
     """Whether a session is there (a child may not have begun) and rests."""
-    known = [session for session, called in scene.sessions.items() if called == name]
-    return bool(known) and known[0] not in _state(scene)
-
-
-def _state(scene: Scene) -> Mapping[str, str]:
-    scene.pending()
-    return scene.activity.status
+    session = scene.living(name)
+    return session is not None and scene.activity.rests(session)
 
 
 def _asked(scene: Scene, action: str | None) -> list[Entry]:
+    """Give the questions that wait for an answer. A process that was killed has forgotten its own."""
     entries = scene.timeline.entries
-    answered = {e.data.get("requestID") for e in entries if e.kind == "permission.replied"}
-    asked = [e for e in entries if e.kind == "permission.asked" and e.data.get("id") not in answered]
-    return [e for e in asked if action is None or e.data.get("permission") == action]
+    born = max((entry.seq for entry in entries if entry.kind == "exit"), default=0)
+    answered = {entry.data.get("requestID") for entry in entries if entry.kind in REPLIED}
+    asked = [entry for entry in entries[born:] if entry.kind in ASKED and entry.data.get("id") not in answered]
+    return [entry for entry in asked if action is None or action in (entry.data.get(key) for key in ACTION)]
 
 
 def _permission(scene: Scene, step: Step, seconds: float) -> None:
@@ -114,8 +133,13 @@ def _permission(scene: Scene, step: Step, seconds: float) -> None:
         lambda: bool(_asked(scene, given.action)),
     )
     waiting = _asked(scene, given.action)
-    if waiting:
-        scene.driver.reply(str(waiting[0].data["id"]), given.reply, given.message)
+    if not waiting:
+        return
+    request, session = str(waiting[0].data["id"]), waiting[0].session if waiting[0].kind == ASKED_V2 else None
+    scene.driver.reply(request, given.reply, given.message, session=session)
+    # Before OpenCode has said so, the next step would find the same question.
+    said = f"OpenCode to say that the question {request} was answered"
+    _until(scene, seconds, said, lambda: _has(scene, REPLIED, requestID=request))
 
 
 def _release(scene: Scene, step: Step, _seconds: float) -> None:
@@ -130,11 +154,21 @@ def _abort(scene: Scene, step: Step, _seconds: float) -> None:
 
 
 def _new_session(scene: Scene, step: Step, _seconds: float) -> None:
+    if scene.living(step.value):
+        raise SetupError(
+            f"new_session: session {step.value} has begun already", "Give the new one another name, or delete it first."
+        )
     scene.session(step.value)
 
 
 def _delete_session(scene: Scene, step: Step, _seconds: float) -> None:
-    scene.driver.delete_session(scene.session(step.value))
+    session = scene.living(step.value)
+    if session is None:
+        raise SetupError(
+            f"delete_session: there is no session {step.value}", "It has not begun, or is deleted already."
+        )
+    scene.driver.delete_session(session)
+    scene.deleted.add(session)
 
 
 def _kill(scene: Scene, _step: Step, seconds: float) -> None:

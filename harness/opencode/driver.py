@@ -16,7 +16,7 @@ CALL_SECONDS = 60.0
 
 
 class Driver:
-    """Calls of the scenario's steps. Routes and shapes: opencode-facts.md B, D, E, G; OpenCode serves them at GET /doc.
+    """Calls of the scenario's steps. Routes and shapes: opencode-facts.md A.6, B, D, E, G and GET /doc.
 
     Every call names the workspace by the header `x-opencode-directory`, so that one server serves many of them.
     Raises CrashError when OpenCode does not answer or answers with an error; its message names the call and the answer.
@@ -57,11 +57,13 @@ class Driver:
         """Give the sessions of this workspace that are not idle, with their status."""
         return dict(self._call("GET", "/session/status"))
 
-    def reply(self, request: str, answer: str, message: str | None = None) -> None:
-        """Answer a permission request with once, always or reject."""
-        self._call(
-            "POST", f"/permission/{request}/reply", {"reply": answer, **({"message": message} if message else {})}
-        )
+    def reply(self, request: str, answer: str, message: str | None = None, *, session: str | None = None) -> None:
+        """Answer a permission request with once, always or reject.
+
+        `session` is named for a request of the API's second form (opencode-facts.md A.6), and for no other.
+        """
+        path = f"/api/session/{session}/permission/{request}/reply" if session else f"/permission/{request}/reply"
+        self._call("POST", path, {"reply": answer, **({"message": message} if message else {})})
 
     def dispose(self) -> None:
         """End this workspace's instance: its plugins are disposed, the next call boots a new one."""

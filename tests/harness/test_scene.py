@@ -139,6 +139,36 @@ def test_a_session_is_made_when_it_is_first_named(scene):
     assert scene.asked == ["create guardlab main", "bind ses_1 main", "create guardlab work", "bind ses_2 work"]
 
 
+def test_of_several_sessions_of_a_name_the_newest_that_lives_is_meant(scene):
+    scene.sessions |= {"ses_7": "work", "ses_8": "main", "ses_9": "work"}
+    assert (scene.living("work"), scene.session("work"), scene.living("child")) == ("ses_9", "ses_9", None)
+    scene.deleted |= {"ses_7", "ses_9"}
+    assert scene.living("work") is None
+    assert (scene.session("work"), scene.living("work")) == ("ses_1", "ses_1")
+
+
+def test_a_child_that_begins_meanwhile_breaks_no_look(scene):
+    """The fake model's thread adds children while the thread of the steps looks for a name."""
+
+    class Growing(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            scene.sessions[f"ses_{len(scene.sessions) + 1}"] = "child"
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    scene.sessions["ses_1"] = Growing("main")
+    assert scene.living("main") == "ses_1"
+    assert len(scene.sessions) == 2
+
+
+def test_what_is_open_is_told_in_the_scenarios_names(scene):
+    scene.sessions["ses_1"] = "work"
+    assert scene.named("session ses_1 is busy; session ses_2 is busy") == "session work is busy; session ses_2 is busy"
+
+
 def test_a_child_is_known_by_its_name(scene):
     scene.sessions["ses_9"] = "child"
     assert scene.session("child") == "ses_9"

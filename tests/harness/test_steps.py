@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import pytest
 from standin import a_scene, add, busy, deadline, idle, kinds, on_wait, published
 
+from harness.errors import SetupError
+from harness.evidence import Tail
 from harness.opencode.oneshot import OneShot
 from harness.settling import settle
 from harness.steps import do
@@ -54,6 +56,31 @@ def test_sessions(at):
     assert kinds(scene) == ["step"] * 4
 
 
+def test_a_name_is_free_again_when_its_session_is_deleted(at):
+    scene = at(
+        "steps: [{send: Go., session: work}, {delete_session: work}, {new_session: work}, {send: On., session: work}]"
+    )
+    play(scene)
+    assert scene.asked == [
+        "create guardlab work", "bind ses_1 work", "send ses_1 Go.", "delete_session ses_1",
+        "create guardlab work", "bind ses_2 work", "send ses_2 On.",
+    ]  # fmt: skip
+    assert scene.sessions == {"ses_1": "work", "ses_2": "work"}, "the name stands for both in what was seen"
+
+
+def test_a_session_that_has_begun_is_not_new(at):
+    scene = at("steps: [{send: Go., session: work}, {new_session: work}]")
+    with pytest.raises(SetupError, match=r"^new_session: session work has begun already\n"):
+        play(scene)
+
+
+@pytest.mark.parametrize("before", ["", "{send: Go., session: work}, {delete_session: work}, "])
+def test_what_is_not_there_is_not_deleted(at, before):
+    scene = at(f"steps: [{before}{{delete_session: work}}]")
+    with pytest.raises(SetupError, match=r"^delete_session: there is no session work\n"):
+        play(scene)
+
+
 def test_gates_are_released_where_they_hold(at):
     scene = at(
         "opencode: {api: {session.status: {gate: status}, session.abort: {gate: middle}}}\n"
@@ -71,7 +98,8 @@ def test_gates_are_released_where_they_hold(at):
         ("{gate: middle}", "gate middle", "exchange.invalid", {"gate": "middle", "invariant": "unreached_point"}),
         ("{api_call: session.abort}", "1 call(s) of session.abort", "api.request", {"id": 1, "call": "session.abort"}),
         ("{permission: bash}", "a permission request for bash", "permission.asked", {"id": "p", "permission": "bash"}),
-        ("{requests: 1}", "requests", "exchange.received", REQUEST),
+        ("{permission: bash}", "a permission request for bash", "permission.v2.asked", {"id": "p", "action": "bash"}),
+        ("{requests: 1}", "requests: exactly 1 request; so far: 0 requests", "exchange.received", REQUEST),
     ],
 )  # fmt: skip
 def test_wait_for(at, text, missing, kind, data):
@@ -103,10 +131,43 @@ def test_wait_for_idle(at):
     scene.sessions["ses_1"] = "main"
     busy(scene)
     assert deadline(play, scene, 0.0) == (
-        "after 0 s still waiting for: session main to be idle (open: session ses_1 is busy)"
+        "after 0 s still waiting for: session main to be idle (open: session main is busy)"
     )
     idle(scene)
     play(scene, 0.0)
+
+
+def test_a_session_with_a_prompt_is_not_idle_before_it_is_taken_up(at):
+    scene = at("steps: [{send: Go.}, {wait_for: {idle: main}}]")
+    do(scene, scene.scenario.steps[0], 0.0)
+    wait, missing = scene.scenario.steps[1], "after 0 s still waiting for: session main to be idle (open: "
+    assert deadline(do, scene, wait, 0.0) == (
+        f"{missing}OpenCode has not taken up 1 accepted prompt(s) of session main)"
+    )
+    add(scene, "message.user")
+    assert deadline(do, scene, wait, 0.0) == f"{missing}session main has a new message but did not start)"
+    busy(scene)
+    assert deadline(do, scene, wait, 0.0) == f"{missing}session main is busy)"
+    idle(scene)
+    do(scene, wait, 0.0)
+
+
+def test_a_session_that_was_deleted_is_not_idle(at):
+    scene = at("steps: [{send: Go., session: work}, {delete_session: work}, {wait_for: {idle: work}}]")
+    assert deadline(play, scene, 0.0).startswith("after 0 s still waiting for: session work to be idle")
+
+
+def test_wait_for_what_a_guard_logs(at, tmp_path):
+    scene = at("guard: infinity\nsteps: [{wait_for: {log: {contains: aborted}}}]")
+    path = tmp_path / "guard.log"
+    scene.guard_logs = (("infinity", Tail(path)),)
+    path.write_text("blocked\n")
+    assert deadline(play, scene, 0.0) == (
+        'after 0 s still waiting for: log: a line with "aborted"; so far: none of 1 line (open: nothing)'
+    )
+    path.write_text("blocked\naborted\n")
+    play(scene, 0.0)
+    assert kinds(scene) == ["step"], "a look leaves the timeline alone"
 
 
 def test_wait_for_settled(at):
@@ -122,18 +183,57 @@ def test_an_unscripted_request_ends_every_wait(at):
     assert scene.asked == [], "nothing was answered that was not asked"
 
 
+def answering(scene, kind):
+    def reply(request, answer, message, *, session):
+        scene.asked.append((request, answer, message, session))
+        add(scene, kind, "events", requestID=request, reply=answer)
+
+    scene.driver.reply = reply
+
+
 def test_a_permission_is_answered_once_and_the_oldest_first(at):
     scene = at(
         "steps: [{permission: once}, {permission: {reply: reject, action: edit, message: No.}}, {permission: always}]"
     )
     for identity, action in (("per_1", "bash"), ("per_2", "bash"), ("per_3", "edit")):
         add(scene, "permission.asked", "events", id=identity, permission=action)
-    scene.driver.reply = lambda *given: (
-        scene.asked.append(given),
-        add(scene, "permission.replied", "events", requestID=given[0], reply=given[1]),
-    )
+    answering(scene, "permission.replied")
     play(scene, 0.0)
-    assert scene.asked == [("per_1", "once", None), ("per_3", "reject", "No."), ("per_2", "always", None)]
+    assert scene.asked == [
+        ("per_1", "once", None, None), ("per_3", "reject", "No.", None), ("per_2", "always", None, None),
+    ]  # fmt: skip
+
+
+def test_a_question_of_the_second_form_is_answered_in_its_session(at):
+    scene = at("steps: [{permission: {reply: reject, action: doom_loop}}, {permission: once}]")
+    add(scene, "permission.v2.asked", "events", "ses_9", id="per_1", action="doom_loop")
+    add(scene, "permission.v2.asked", "events", "ses_9", id="per_2", action="bash")
+    answering(scene, "permission.v2.replied")
+    play(scene, 0.0)
+    assert scene.asked == [("per_1", "reject", None, "ses_9"), ("per_2", "once", None, "ses_9")]
+
+
+def test_an_answer_counts_when_opencode_has_said_so(at):
+    """Two steps in a row would else answer the same question, which OpenCode does not know any more."""
+    scene = at("steps: [{permission: once}, {permission: once}]")
+    for identity in ("per_1", "per_2"):
+        add(scene, "permission.asked", "events", id=identity, permission="bash")
+    scene.driver.reply = lambda request, *_given, session: scene.asked.append((request, session))
+    assert deadline(play, scene, 0.0) == (
+        "after 0 s still waiting for: OpenCode to say that the question per_1 was answered (open: nothing)"
+    )
+    assert scene.asked == [("per_1", None)]
+
+
+def test_a_question_of_a_killed_process_waits_for_no_answer(at):
+    scene = at("steps: [{permission: once}]")
+    add(scene, "permission.asked", "events", id="per_1", permission="bash")
+    add(scene, "exit", "runner", None, expected=True)
+    assert deadline(play, scene, 0.0).startswith("after 0 s still waiting for: a permission request for anything")
+    add(scene, "permission.asked", "events", id="per_2", permission="bash")
+    answering(scene, "permission.replied")
+    play(scene, 0.0)
+    assert scene.asked == [("per_2", "once", None, None)]
 
 
 def test_a_permission_that_is_not_asked_for(at):

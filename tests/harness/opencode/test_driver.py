@@ -27,6 +27,7 @@ def driver(opencode):
 GO = {"agent": "build", "parts": [{"type": "text", "text": "Go."}]}
 BUSY = {"ses_1": {"type": "busy"}}
 NO = {"reply": "reject", "message": "No."}
+V2 = "/api/session/ses_1/permission/per_1/reply"
 NEW = b'{"id": "ses_1"}'
 
 # what is called, what the server answers and what the caller gets; what the server is asked
@@ -38,6 +39,7 @@ CALLS = [
     (lambda d: d.status(), json.dumps(BUSY).encode(), BUSY, ("GET", "/session/status", None)),
     (lambda d: d.reply("per_1", "once"), b"true", None, ("POST", "/permission/per_1/reply", {"reply": "once"})),
     (lambda d: d.reply("per_1", "reject", "No."), b"true", None, ("POST", "/permission/per_1/reply", NO)),
+    (lambda d: d.reply("per_1", "reject", "No.", session="ses_1"), b"", None, ("POST", V2, NO)),
     (lambda d: d.dispose(), b"true", None, ("POST", "/instance/dispose", None)),
 ]
 
