@@ -34,12 +34,13 @@ class Tail:
         self._start = path.stat().st_size if path.exists() else 0
 
     def lines(self) -> list[str]:
-        """Give the lines so far."""
-        if not self._path.is_file():
+        """Give the lines so far; none of a file that is not there."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._start)
+                return file.read().decode("utf-8", errors="replace").splitlines()
+        except OSError:
             return []
-        with self._path.open("rb") as file:
-            file.seek(self._start)
-            return file.read().decode("utf-8", errors="replace").splitlines()
 
 
 def log_of(guard: Installed, home: Home) -> Path | None:
@@ -114,9 +115,8 @@ def _small_files(scene: Scene, names: Iterable[str]) -> dict[str, str]:
 
 
 def _text(path: Path) -> str | None:
-    if path.stat().st_size > SMALL_FILE:
-        return None
+    """Read a small file; None for a large or binary one, and for one that has vanished or can't be read."""
     try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
+        return None if path.stat().st_size > SMALL_FILE else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
         return None

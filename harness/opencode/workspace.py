@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import subprocess
 from dataclasses import dataclass
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
 from harness.opencode.isolation import seed_config_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from harness.opencode.isolation import Home
 
 __all__ = ["Workspace"]
+
+UNREADABLE = "unreadable"
 
 _MOMENT = "2026-01-01T00:00:00Z"  # fixed, so that equal files give equal commit hashes
 _GIT_DEADLINE = 20.0  # seconds for one git command
@@ -64,13 +66,19 @@ class Workspace:
         return path
 
     def contents(self) -> dict[str, str]:
-        """Return path (with forward slashes) -> SHA-256 of every file, without `.git` and OpenCode's own files."""
-        hashes = {}
-        for path in sorted(self.root.rglob("*")):
-            name = path.relative_to(self.root).as_posix()
-            if path.is_file() and not _is_internal(name):
-                hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-        return hashes
+        """Return path (with forward slashes) -> SHA-256 of every file, without `.git` and OpenCode's own files.
+
+        What vanishes while it is read is not there; what can't be read has the word UNREADABLE instead of a hash.
+        """
+        hashes = {name: _hash(self.root / name) for name in sorted(self._names())}
+        return {name: hashed for name, hashed in hashes.items() if hashed is not None}
+
+    def _names(self) -> Iterator[str]:
+        """Give the path of every file. A folder that vanishes meanwhile is passed over; `.git` is not walked."""
+        for folder, folders, files in os.walk(self.root):
+            place = Path(folder).relative_to(self.root)
+            folders[:] = [name for name in folders if not _is_internal((place / name).as_posix())]
+            yield from (name for file in files if not _is_internal(name := (place / file).as_posix()))
 
     def _write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
@@ -103,6 +111,15 @@ _EXCLUDED = ("opencode.json", ".opencode/node_modules", ".opencode/package-lock.
 
 def _is_internal(name: str) -> bool:
     return any(name == place or name.startswith(f"{place}/") for place in (".git", *_EXCLUDED))
+
+
+def _hash(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return UNREADABLE
 
 
 def _check(name: str) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from standin import a_scene, unused
 
-from harness.evidence import Tail, collect, log_of
+from harness.evidence import Tail, collect, log_of, workspace_facts
 from harness.guards import Installed
 
 
@@ -58,6 +58,12 @@ def test_where_a_guard_logs(name, spec, file):
     guard = Installed(name, None, spec, Path("e"), Path("r"), Path("s"))
     found = log_of(guard, SimpleNamespace(root=Path("home")))
     assert found == (Path("home", "config", "opencode", file) if file else None)
+
+
+def test_a_text_that_vanishes_is_not_kept(scene):
+    """The command of a model can remove a file between the two looks at the workspace."""
+    scene.props.workspace.contents = lambda: {"gone.txt": "hash"}
+    assert workspace_facts(scene) == {"files": {"gone.txt": "hash"}, "contents": {}}
 
 
 def test_commands_are_placed_on_the_runs_clock(scene):

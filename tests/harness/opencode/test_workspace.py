@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from harness.errors import SetupError
+from harness.opencode import workspace
 from harness.opencode.workspace import Workspace
 
 FILES = {"src/app.py": "print('hi')\n", "README.md": "one\r\ntwo\n"}
@@ -92,6 +95,45 @@ def test_contents_are_hashes_of_the_scenarios_files(make):
         "src/app.py": hashlib.sha256(b"print('hi')\n").hexdigest(),
         "src/made.txt": hashlib.sha256(b"made").hexdigest(),
     }
+
+
+def test_what_vanishes_while_it_is_read_is_not_there(make, monkeypatch):
+    """A command of the model works on, while a step looks at the files."""
+    made = make({"a.txt": "a", "b/c.txt": "c", "d/e.txt": "e", "f.txt": "f"})
+    asked = []
+
+    def looked_at(name):
+        asked.append(name)
+        if name == "d":
+            shutil.rmtree(made.root / "d")
+        if name == "f.txt":
+            (made.root / "f.txt").unlink()
+        return name == ".git"
+
+    monkeypatch.setattr(workspace, "_is_internal", looked_at)
+    assert list(made.contents()) == ["a.txt", "b/c.txt"]
+    assert not [name for name in asked if name.startswith(".git/")], "a repository at work is not walked"
+
+
+def test_what_cannot_be_read_is_there(make, monkeypatch):
+    made = make({"a.txt": "a", "b.txt": "b"})
+    read = Path.read_bytes
+
+    def refuse(path):
+        if path.name == "a.txt":
+            raise PermissionError
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert made.contents() == {"a.txt": "unreadable", "b.txt": hashlib.sha256(b"b").hexdigest()}
+
+
+def test_only_files_count(make):
+    made = make({"a.txt": "a", "b/c.txt": "c"})
+    (made.root / "link").symlink_to("a.txt")
+    (made.root / "folder").symlink_to("b")
+    (made.root / "dangling").symlink_to("nowhere")
+    assert list(made.contents()) == ["a.txt", "b/c.txt", "link"]
 
 
 def test_the_root_is_free_of_links(home, tmp_path):
