@@ -134,7 +134,11 @@ class Scene:
 
     def standing_facts(self) -> dict[str, Any]:
         """Give the facts that hold from the start of the run."""
-        guards = [{"name": g.name, "marker": g.marker, "path": str(g.source)} for g in self.props.guards]
+        logged = {guard for guard, _ in self.guard_logs}
+        guards = [
+            {"name": g.name, "marker": g.marker, "path": str(g.source), "log": g.name in logged}
+            for g in self.props.guards
+        ]
         return {
             "guards": guards,
             "version": self.program.binary.version,

@@ -198,16 +198,17 @@ def _run(scene: Scene, step: Step, seconds: float) -> None:
     assert isinstance(program, OneShot)  # noqa: S101 - `do` looked
     scene.timeline.add("user", "prompt", "runner", data={"step": step.index + 1, "text": step.value})
     child = program.start(scene.props.workspace.root, step.value)
-    scene.timeline.wait(
-        lambda: not child.alive and not scene.stage.open_exchanges,
-        seconds,
-        lambda: f"opencode run to end (open: {open_parts(scene) or 'nothing'}); it printed:\n{child.tail()}",
-    )
+
+    def pending() -> str:
+        printed = f"{child.tail()}\n{program.said(child).stderr}".rstrip()
+        return f"opencode run to end (open: {open_parts(scene) or 'nothing'}); it printed:\n{printed}"
+
+    scene.timeline.wait(lambda: not child.alive and not scene.stage.open_exchanges, seconds, pending)
     offset = time.monotonic() - time.time()
     said = program.said(child)
     for event in said.events:
         scene.printed(event, offset)
-    scene.program_facts = {"exit": child.returncode, "stderr": said.rest}
+    scene.program_facts["stderr"] = scene.program_facts.get("stderr", "") + said.stderr
     scene.timeline.add("opencode", "exit", "runner", data={"expected": True, "code": child.returncode})
 
 

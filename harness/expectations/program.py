@@ -18,7 +18,8 @@ NO_PROGRAM = "the scenario did not run OpenCode as a program; say opencode: {via
 class Exit(Expectation):
     """The exit code of `opencode run`: 0, or 1 after any session.error (opencode-facts.md H).
 
-    Fields: `code`; minus the signal's number where a signal ended it.
+    Fields: `code`, which every process of the run ended with (each prompt has its own); minus the signal's number where
+    a signal ended it.
     """
 
     kind: ClassVar[str] = "exit"
@@ -26,16 +27,18 @@ class Exit(Expectation):
     code: int
 
     def judge(self, record: Record) -> Verdict:
-        """Compare the code."""
-        code = record.facts.get("exit")
-        if code is None:
-            return unknown(NO_PROGRAM, f"exit code {self.code}")
-        evidence = tuple(entry.seq for entry in record.of("exit"))
-        return (passed if code == self.code else failed)(f"exit code {code}", f"exit code {self.code}", evidence)
+        """Compare the codes."""
+        ends = [entry for entry in record.of("exit") if "code" in entry.data]
+        expected = f"exit code {self.code}" + (f" of all {len(ends)} processes" if len(ends) > 1 else "")
+        if not ends:
+            return unknown(NO_PROGRAM, expected)
+        wrong = [entry for entry in ends if entry.data["code"] != self.code]
+        actual = f"exit code{'s' if len(ends) > 1 else ''} {', '.join(str(entry.data['code']) for entry in ends)}"
+        return (failed if wrong else passed)(actual, expected, tuple(entry.seq for entry in wrong or ends))
 
 
 class Stderr(Expectation):
-    """What `opencode run` wrote to its standard error.
+    """What `opencode run` wrote to its standard error, all processes of the run together.
 
     Fields: `contains` a text of it.
     """

@@ -48,7 +48,7 @@ class Log(Expectation):
 
     Fields: `contains` a text of a line, and `times` how many lines have it, at least one by default; `absent` a text of
     no line: something that a guard must not log. An absence in a log without a line is unknown, since a guard that logs
-    nothing proves nothing.
+    nothing proves nothing; so is everything where guardlab knows of no guard where it logs.
     """
 
     kind: ClassVar[str] = "log"
@@ -68,6 +68,10 @@ class Log(Expectation):
         """Look through every line."""
         lines = record.of("log")
         expected = " and ".join(self._words())
+        guards = record.facts.get("guards", ())
+        if guards and not any(guard.get("log", True) for guard in guards):
+            names = ", ".join(guard["name"] for guard in guards)
+            return unknown(f"guardlab does not know where {names} logs", expected)
         if not lines and self.contains is None:
             return unknown("the guard logged nothing, so the absence proves nothing", expected)
         found = _with(lines, self.contains)

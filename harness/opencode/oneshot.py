@@ -18,10 +18,10 @@ __all__ = ["OneShot", "Said"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a process printed: `events` its JSON lines (opencode-facts.md I), `rest` everything else, its stderr."""
+    """What a process printed: `events` its JSON lines (opencode-facts.md I), `stderr` its standard error."""
 
     events: list[dict[str, Any]]
-    rest: str
+    stderr: str
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class OneShot:
             env={**self.home.environment(), **self.environment},
             cwd=workspace,
             log=self.home.root / "run.log",
+            errors=self._errors(len(self.children)),
             name="opencode run",
         )
         self.children.append(child)
@@ -56,14 +57,12 @@ class OneShot:
 
     def said(self, child: Child) -> Said:
         """Read what a process has printed so far."""
-        events, rest = [], []
-        for line in child.output().splitlines():
-            event = _event(line)
-            if event is None:
-                rest.append(line)
-            else:
-                events.append(event)
-        return Said(events, "\n".join(rest))
+        events = [event for line in child.output().splitlines() if (event := _event(line))]
+        errors = self._errors(self.children.index(child))
+        return Said(events, errors.read_text(encoding="utf-8", errors="replace"))
+
+    def _errors(self, number: int) -> Path:
+        return self.home.root / f"run-{number}.stderr"
 
 
 def _event(line: str) -> dict[str, Any] | None:

@@ -45,7 +45,8 @@ class Survivor(NamedTuple):
 class Child:
     """A program that the supervisor started.
 
-    name: what messages call it. log: the file that its output and its errors go to.
+    name: what messages call it. log: the file that its output and, unless they have one of their own,
+    its errors go to.
     log_start: where in that file, in bytes, this process begins; a restarted program appends.
     """
 
@@ -123,15 +124,26 @@ class Supervisor:
         """Return `env` with the tag of this run and the id of its owner."""
         return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: str(self.owner)}
 
-    def spawn(self, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, name: str) -> Child:
+    def spawn(
+        self,
+        args: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        log: Path,
+        name: str,
+        errors: Path | None = None,
+    ) -> Child:
         """Start a program in a process group of its own, with no input, and its output appended to `log`.
 
-        `env` is the whole environment of the program, the tag aside. Reading the output needs no thread and no pipe.
+        `env` is the whole environment of the program, the tag aside. `errors` is the file for its standard error, which
+        goes to `log` too by default. Reading the output needs no thread and no pipe.
         Raises SetupError when the program can't be started or its log can't be written.
         """
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("ab") as output:
+            with ExitStack() as files:
+                output = files.enter_context(log.open("ab"))
                 start = output.tell()
                 popen = subprocess.Popen(
                     list(args),
@@ -139,7 +151,7 @@ class Supervisor:
                     cwd=cwd,
                     stdin=subprocess.DEVNULL,  # `opencode run` waits for ever on an open pipe (opencode-facts.md F.4)
                     stdout=output,
-                    stderr=subprocess.STDOUT,
+                    stderr=files.enter_context(errors.open("ab")) if errors else subprocess.STDOUT,
                     **self.system.spawn_options(),
                 )
         except OSError as error:

@@ -108,11 +108,10 @@ def test_the_facts(scene, tmp_path):
     (root / "binary").write_bytes(b"\xff\x00")
     (tmp_path / "opencode.log").write_text("level=INFO a\nlevel=ERROR b\n")
     scene.stage.left = [unused("work", 2, 1, 3)]
-    scene.program_facts = {"exit": 1, "stderr": "no"}
+    scene.program_facts = {"stderr": "no"}
     facts = collect(scene)
     assert facts == {
         **scene.standing_facts(),
-        "exit": 1,
         "stderr": "no",
         "unused": [{"session": "work", "reply": 2, "used": 1, "wanted": 3}],
         "files": {"src/a.py": "hash", "exact": "hash", "big": "hash", "binary": "hash"},

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from standin import a_scene
 from fakemodel.exchange import Event, Exchange
 from fakemodel.request import Request
 from harness.errors import DeadlineError, SetupError
+from harness.guards import Installed
 from harness.opencode.oneshot import OneShot
 from harness.probe.control import ProbeEntry
 
@@ -200,6 +202,15 @@ def test_a_snapshot_holds_what_can_be_looked_at_now(scene, tmp_path):
         "files": {},
         "contents": {},
     }
+
+
+def test_of_a_guard_is_known_whether_it_is_known_where_it_logs(tmp_path):
+    guards = [Installed(name, None, "file:///x", Path("e"), Path("r"), Path("s")) for name in ("infinity", "mine")]
+    scene = a_scene(tmp_path, guards=guards)
+    scene.guard_logs = (("infinity", scene.log),)
+    assert [(one["name"], one["log"]) for one in scene.standing_facts()["guards"]] == [
+        ("infinity", True), ("mine", False),
+    ]  # fmt: skip
 
 
 def test_a_server_is_watched_and_let_go(scene):

@@ -275,19 +275,28 @@ class Child:
     returncode = 1
 
     def output(self):
-        return (
-            'Error: x\n{"type":"text","timestamp":1000,"sessionID":"ses_1","part":{"messageID":"msg_1","text":"hi"}}\n'
-        )
+        return '{"type":"text","timestamp":1000,"sessionID":"ses_1","part":{"messageID":"msg_1","text":"hi"}}\n'
 
     def tail(self):
         return "the tail"
 
 
+def running(folder, text, *children):
+    """Set the scene for `opencode run`, whose processes are `children`."""
+    left = iter(children)
+
+    def spawn(_command, *, errors, **_given):
+        errors.write_text("Error: x\n")
+        return next(left)
+
+    home = SimpleNamespace(environment=dict, root=folder)
+    binary = SimpleNamespace(path="opencode", version="1.18.33")
+    program = OneShot(binary, home, SimpleNamespace(spawn=spawn), {})
+    return a_scene(folder, f"opencode: {{via: run}}\n{text}", program)
+
+
 def test_a_prompt_of_opencode_run(tmp_path):
-    child = Child()
-    home = SimpleNamespace(environment=dict, root=tmp_path)
-    program = OneShot(SimpleNamespace(path="opencode"), home, SimpleNamespace(spawn=lambda *_a, **_k: child), {})
-    scene = a_scene(tmp_path, "opencode: {via: run}\nsteps: [{prompt: Go.}]", program)
+    scene = running(tmp_path, "steps: [{prompt: Go.}]", Child())
     before = time.monotonic() - time.time() + 1.0
     play(scene)
     assert kinds(scene) == ["prompt", "message.updated", "message.part.updated", "exit", "step"]
@@ -295,16 +304,27 @@ def test_a_prompt_of_opencode_run(tmp_path):
     assert (part.session, part.source) == ("ses_1", "events")
     assert part.at == pytest.approx(before, abs=0.5), "its own time, placed on the run's clock"
     assert scene.timeline.entries[3].data == {"expected": True, "code": 1}
-    assert scene.program_facts == {"exit": 1, "stderr": "Error: x"}
+    assert scene.program_facts == {"stderr": "Error: x\n"}
     assert scene.sessions == {"ses_1": "main"}
+
+
+def test_every_process_of_opencode_run_is_kept(tmp_path):
+    first, second = Child(), Child()
+    second.returncode = 0
+    scene = running(tmp_path, "steps: [{prompt: Go.}, {prompt: Go on.}]\nexpect: [{exit: 0}]", first, second)
+    play(scene)
+    assert [e.data for e in scene.timeline.entries if e.kind == "exit"] == [
+        {"expected": True, "code": 1}, {"expected": True, "code": 0},
+    ]  # fmt: skip
+    assert scene.program_facts == {"stderr": "Error: x\nError: x\n"}
+    verdict = scene.scenario.checks[0].expectation.judge(scene.snapshot())
+    assert (verdict.status, verdict.actual) == ("fail", "exit codes 1, 0")
 
 
 def test_opencode_run_that_does_not_end(tmp_path):
     child = Child()
     child.alive = True
-    home = SimpleNamespace(environment=dict, root=tmp_path)
-    program = OneShot(SimpleNamespace(path="opencode"), home, SimpleNamespace(spawn=lambda *_a, **_k: child), {})
-    scene = a_scene(tmp_path, "opencode: {via: run}\nsteps: [{prompt: Go.}]", program)
+    scene = running(tmp_path, "steps: [{prompt: Go.}]", child)
     assert deadline(play, scene, 0.0) == (
-        "after 0 s still waiting for: opencode run to end (open: nothing); it printed:\nthe tail"
+        "after 0 s still waiting for: opencode run to end (open: nothing); it printed:\nthe tail\nError: x"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade import BLOCK, INFINITY, Story, digest
+from handmade import BLOCK, INFINITY, NAMELESS, Story, digest
 from judging import Case
 
 
@@ -77,6 +77,12 @@ def log(*lines: str) -> Story:
     return story
 
 
+def unlogged() -> Story:
+    story = Story({**NAMELESS, "log": False})
+    story.prompt()
+    return story
+
+
 AFTER = {"kept.txt": "kept", "app.py": "new\n", "made.txt": "absent"}
 
 
@@ -91,10 +97,11 @@ def workspace(**facts: object) -> Story:
     return story
 
 
-def program(code: int, stderr: str = "") -> Story:
-    story = Story(exit=code, stderr=stderr)
+def program(*codes: int, stderr: str = "") -> Story:
+    story = Story(stderr=stderr)
     story.prompt()
-    story.add("opencode", "exit", "runner", None, code=code, expected=True)
+    for code in codes:
+        story.add("opencode", "exit", "runner", None, code=code, expected=True)
     return story
 
 
@@ -143,6 +150,7 @@ CASES = (
     Case("log-leak", "fail", "log: {absent: SECRET}", lambda: log("found a loop", "bash SECRET")),
     Case("log-count", "fail", "log: {contains: loop, times: 1}", lambda: log("found a loop", "a loop again")),
     Case("log-empty", "unknown", "log: {absent: SECRET}", log),
+    Case("log-nowhere", "unknown", "log: {contains: loop}", unlogged),
     Case("contains", "pass", "log: {contains: loop, absent: SECRET}", lambda: log("found a loop")),
     Case("count", "pass", "log: {contains: loop, times: 2}", lambda: log("found a loop", "waited", "a loop again")),
     Case("no line", "pass", "log: {contains: loop, times: 0}", lambda: log("waited")),
@@ -167,10 +175,12 @@ CASES = (
         workspace,
     ),
     Case("exit", "fail", "exit: 1", lambda: program(0)),
+    Case("exit-one-of-several", "fail", "exit: 0", lambda: program(0, 1, 0)),
+    Case("several", "pass", "exit: 0", lambda: program(0, 0)),
     Case("exit-unknown", "unknown", "exit: 1", unread),
     Case("code", "pass", "exit: 1", lambda: program(1)),
-    Case("stderr", "fail", "stderr: rejecting", lambda: program(1, "Error: aborted\n")),
+    Case("stderr", "fail", "stderr: rejecting", lambda: program(1, stderr="Error: aborted\n")),
     Case("stderr-nothing", "fail", "stderr: rejecting", lambda: program(1)),
     Case("stderr-unknown", "unknown", "stderr: rejecting", unread),
-    Case("text", "pass", "stderr: auto-rejecting", lambda: program(1, f"! {BLOCK}; auto-rejecting\n")),
+    Case("text", "pass", "stderr: auto-rejecting", lambda: program(1, stderr=f"! {BLOCK}; auto-rejecting\n")),
 )

@@ -14,10 +14,12 @@ class Supervisor:
 
     def __init__(self):
         self.started = []
+        self.output = ""
 
     def spawn(self, command, **given):
         self.started.append((command, given))
-        return SimpleNamespace(output=lambda: "")
+        given["errors"].write_text("", encoding="utf-8")
+        return SimpleNamespace(output=lambda: self.output)
 
 
 @pytest.fixture
@@ -41,6 +43,7 @@ def test_the_first_prompt_has_a_title_and_the_next_go_on(program, supervisor, ho
         "env": {**home.environment(), "EXTRA": "1", "HOME": "/other"},
         "cwd": tmp_path,
         "log": home.root / "run.log",
+        "errors": home.root / "run-0.stderr",
         "name": "opencode run",
     }
     assert program.children[0] is first
@@ -61,14 +64,19 @@ def test_the_first_prompt_has_a_title_and_the_next_go_on(program, supervisor, ho
         (' {"type": "text"}', False),
     ],
 )
-def test_what_is_an_event(program, line, event):
-    said = program.said(SimpleNamespace(output=lambda: f"{line}\n"))
-    assert bool(said.events) is event
-    assert said.rest == ("" if event else line)
+def test_what_is_an_event(program, supervisor, tmp_path, line, event):
+    supervisor.output = f"{line}\n"
+    assert bool(program.said(program.start(tmp_path, "Go.")).events) is event
 
 
-def test_events_and_the_rest_keep_their_order(program):
-    text = 'warning\n{"type": "text", "n": 1}\nError: a\n\n{"type": "tool_use", "n": 2}\n  at b\n'
-    said = program.said(SimpleNamespace(output=lambda: text))
+def test_events_keep_their_order(program, supervisor, tmp_path):
+    supervisor.output = 'warning\n{"type": "text", "n": 1}\n\n{"type": "tool_use", "n": 2}\n  at b\n'
+    said = program.said(program.start(tmp_path, "Go."))
     assert [event["n"] for event in said.events] == [1, 2]
-    assert said.rest == "warning\nError: a\n\n  at b"
+
+
+def test_each_process_has_a_standard_error_of_its_own(program, home, tmp_path):
+    first, second = program.start(tmp_path, "Go."), program.start(tmp_path, "Go on.")
+    (home.root / "run-0.stderr").write_bytes("! ä\n".encode())
+    (home.root / "run-1.stderr").write_bytes(b"Error: \xff\n")
+    assert [program.said(child).stderr for child in (first, second)] == ["! ä\n", "Error: \ufffd\n"]

@@ -52,6 +52,17 @@ def test_output_and_errors_go_to_the_log_and_the_input_is_empty(start):
     assert (child.output(), child.returncode, child.alive) == ("''\nbad\n", 4, False)
 
 
+def test_errors_can_have_a_file_of_their_own(supervisor, tmp_path):
+    log, errors = tmp_path / "log", tmp_path / "errors"
+    code = "import sys; print('good'); print('bad', file=sys.stderr)"
+    for _ in range(2):
+        child = supervisor.spawn(
+            [sys.executable, "-c", code], env={}, cwd=tmp_path, log=log, errors=errors, name="program"
+        )
+        assert child.wait(10)
+    assert (child.output(), log.read_text(), errors.read_text()) == ("good\n", "good\ngood\n", "bad\nbad\n")
+
+
 def test_a_restarted_program_appends_and_sees_its_own_output_only(start):
     first = start("print('one')")
     assert first.wait(10)
