@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from harness.errors import NotLoadedError, SetupError
 from harness.opencode.isolation import Home
 from harness.opencode.server import Server
 
@@ -41,19 +42,28 @@ class Pool:
 
     @contextmanager
     def lend(self, *, alone: bool, environment: Mapping[str, str]) -> Iterator[Server]:
-        """Give a running server; one that is lent `alone` ends afterwards. `environment` is for a server alone."""
+        """Give a running server; one that is lent `alone` ends afterwards. `environment` is for a server alone.
+
+        One whose scenario ended in an error is not lent again: what broke the scenario may be broken for its neighbours
+        too. A scenario that could not begin, or whose guard was refused, has not touched it.
+        """
         server = self._start(environment) if alone else self._warm()
         server.used += 1
+        good = False
         try:
             yield server
+            good = server.whole
+        except (SetupError, NotLoadedError):
+            good = server.whole
+            raise
         finally:
             if alone:
                 self._end(server)
-            elif not server.alive:
-                self._drop()
+            elif not good:
+                self.discard(server)
 
     def discard(self, server: Server) -> None:
-        """Do not lend this server again: a scenario could not leave it clean."""
+        """Do not lend this server again: a scenario could not leave it as it was."""
         if server is self._shared:
             self._drop()
 
@@ -80,7 +90,7 @@ class Pool:
         return self._shared
 
     def _worn(self, server: Server) -> bool:
-        if not server.alive or server.used >= MOST_SCENARIOS:
+        if not server.whole or server.used >= MOST_SCENARIOS:
             return True
         return bool(psutil.Process(server.child.pid).memory_info().rss > MOST_MEMORY)
 
@@ -95,5 +105,7 @@ class Pool:
             self._end(server)
 
     def _end(self, server: Server) -> None:
-        server.stop()
-        shutil.rmtree(server.home.root, ignore_errors=True)
+        try:
+            server.stop()
+        finally:
+            shutil.rmtree(server.home.root, ignore_errors=True)

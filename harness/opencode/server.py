@@ -82,6 +82,11 @@ class Server:
         """Whether the process still runs."""
         return self._child is not None and self._child.alive
 
+    @property
+    def whole(self) -> bool:
+        """Whether the process still runs and its event stream is open: one without the other shows no scenario."""
+        return self.alive and self._events is not None and not self._events.closed.is_set()
+
     def driver(self, directory: Path) -> Driver:
         """Give a client for one workspace."""
         return Driver(self.address, self.home.password, str(directory))

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.errors import CrashError, DeadlineError, NotLoadedError, SetupError
 from harness.opencode import pool as room
 from harness.opencode.binary import Binary
 from harness.opencode.pool import Pool
@@ -18,16 +19,16 @@ class Machine:
         self.home = home
         self.environment = environment
         self.used = 0
-        self.alive = False
+        self.alive = self.whole = False
         self.stops = 0
         self.child = SimpleNamespace(pid=len(Machine.made) + 1)
         Machine.made += (self,)
 
     def start(self):
-        self.alive = True
+        self.alive = self.whole = True
 
     def stop(self):
-        self.alive = False
+        self.alive = self.whole = False
         self.stops += 1
 
 
@@ -83,16 +84,27 @@ def test_a_server_of_its_own_ends_with_its_scenario(pool):
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_an_error_in_a_scenario_leaves_nothing_behind(pool, alone):
-    with pytest.raises(KeyError), pool.lend(alone=alone, environment={}) as server:
-        raise KeyError
-    assert server.stops == int(alone)
-    assert pool.running == (() if alone else (server.child.pid,))
+@pytest.mark.parametrize("error", [DeadlineError("late"), CrashError("gone"), KeyError(), KeyboardInterrupt()])
+def test_a_server_whose_scenario_ended_in_an_error_is_not_lent_again(pool, alone, error):
+    with pytest.raises(type(error)), pool.lend(alone=alone, environment={}) as server:
+        raise error
+    assert (server.stops, pool.running) == (1, ())
+    assert not server.home.root.exists()
 
 
-def test_a_shared_server_that_broke_is_not_lent_again(pool):
+@pytest.mark.parametrize("error", [SetupError("no git"), NotLoadedError("refused")])
+def test_a_scenario_that_did_not_begin_has_not_touched_its_server(pool, error):
+    with pytest.raises(type(error)), pool.lend(alone=False, environment={}) as server:
+        raise error
+    assert lend(pool) is server
+
+
+@pytest.mark.parametrize("what", ["alive", "whole"])
+def test_a_shared_server_that_broke_is_not_lent_again(pool, what):
+    """One that lives, but whose event stream has ended, shows no scenario either."""
     with pool.lend(alone=False, environment={}) as server:
-        server.alive = False
+        server.whole = False
+        setattr(server, what, False)
     assert server.stops == 1
     assert pool.running == ()
     assert lend(pool) is not server
@@ -100,10 +112,19 @@ def test_a_shared_server_that_broke_is_not_lent_again(pool):
 
 def test_a_shared_server_that_broke_between_two_scenarios(pool):
     server = lend(pool)
-    server.alive = False
-    assert pool.running == ()
+    server.whole = False
     assert lend(pool) is not server
     assert server.stops == 1
+
+
+def test_a_server_that_can_not_be_stopped_leaves_no_home(pool, monkeypatch):
+    def stop(_server):
+        raise DeadlineError("still runs")
+
+    monkeypatch.setattr(Machine, "stop", stop)
+    with pytest.raises(DeadlineError), pool.lend(alone=True, environment={}) as server:
+        pass
+    assert not server.home.root.exists()
 
 
 def test_a_server_is_worn_by_use(pool, monkeypatch):

@@ -84,6 +84,17 @@ def test_a_server_from_start_to_stop(make, home, tmp_path):
     assert not psutil.pid_exists(pid)
 
 
+def test_a_server_is_whole_while_its_event_stream_is_open(make):
+    server = make()
+    assert not server.whole
+    server.start()
+    assert server.whole
+    server.events.stop()
+    assert (server.alive, server.whole) == (True, False)
+    server.stop()
+    assert not server.whole
+
+
 def test_its_environment_lies_over_that_of_its_home(make, home):
     server = make(HOME="/other", EXTRA="1")
     server.start()
