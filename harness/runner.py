@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+import traceback
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fakemodel.server import FakeModelError
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["judge", "play"]
 
 LEAVE_SECONDS = 2.0
+UNEXPECTED = "guardlab did not expect this. If nothing fails on this machine (a full disk?), it is guardlab's mistake."
 ERRORS = {kind.kind: kind for kind in (SetupError, NotLoadedError, DeadlineError, CrashError)}
 
 
@@ -50,21 +53,35 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
             sessions = scene.sessions
             try:
                 _perform(scene, lab)
+            except Exception as error:
+                _tell(facts, error)
+                raise
             finally:
-                facts |= collect(scene)
-                if hold:
-                    held = timeline.freeze(sessions, facts)  # what happens while it is held is no part of the run
-                    hold(scene)
-                _leave(scene, lab)
-    except GuardlabError as error:
-        facts["error"] = {"kind": error.kind, "message": error.message, "hint": error.hint, "key": error.key}
-    except FakeModelError as error:
-        facts["error"] = {"kind": CrashError.kind, "message": str(error), "hint": "", "key": ""}
+                with ExitStack() as last:
+                    last.callback(_leave, scene, lab)
+                    facts |= collect(scene)
+                    if hold:
+                        held = timeline.freeze(sessions, facts)  # what happens while it is held is no part of the run
+                        hold(scene)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run is told and its processes are swept
+        _tell(facts, error)
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
     facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
     record = replace(held, facts=facts) if held else timeline.freeze(sessions, facts)
     return judge(scenario, record, seconds=time.monotonic() - began)
+
+
+def _tell(facts: dict[str, Any], error: Exception) -> None:
+    """Note what ended the run. The first error says why; what goes wrong after it follows from it."""
+    if isinstance(error, FakeModelError):
+        error = CrashError(str(error))
+    elif not isinstance(error, GuardlabError):
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(at.filename).name}:{at.lineno}, in {at.name}: {at.line}"
+        error = CrashError(f"{type(error).__name__}: {error} ({place})", UNEXPECTED)
+    told = {"kind": error.kind, "message": error.message, "hint": error.hint, "key": error.key}
+    facts.setdefault("error", told)
 
 
 def judge(scenario: Scenario, record: Record, *, seconds: float = 0.0) -> Run:
@@ -99,11 +116,14 @@ def _perform(scene: Scene, lab: Lab) -> None:
     if isinstance(scene.program, Server):
         scene.session("main")
         check_loaded(scene)
+    # A guard whose init threw is only told in the log, late. It wins over whatever else went wrong.
     try:
         _do_steps(scene, limit)
-    finally:
-        # A guard whose init threw is only told in the log, late. It wins over whatever else went wrong.
-        check_log(scene)
+    except GuardlabError:
+        with suppress(DeadlineError):  # a log that says nothing does not hide the error
+            check_log(scene)
+        raise
+    check_log(scene)
 
 
 def _do_steps(scene: Scene, limit: float) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 from standin import a_scene
 
+from fakemodel.server import FakeModelError
 from harness import runner
 from harness.errors import CrashError, DeadlineError, NotLoadedError, SetupError
 from harness.runner import _leave, _settled_last, judge
@@ -80,7 +83,7 @@ def test_who_has_settled_already_does_not_settle_again(tmp_path, steps, last):
 def played(tmp_path, monkeypatch):
     """Perform steps with the waits noted instead of waited."""
 
-    def perform(text, **lab):
+    def perform(text, *, steps=None, log=None, **lab):
         scene = a_scene(tmp_path, text)
         monkeypatch.setattr(runner, "check_loaded", lambda _scene: scene.asked.append("loaded?"))
         monkeypatch.setattr(runner, "check_log", lambda _scene: scene.asked.append("log?"))
@@ -92,7 +95,9 @@ def played(tmp_path, monkeypatch):
             if step.value == "unscripted":
                 scene.activity.unscripted = True
 
-        monkeypatch.setattr(runner, "do", do)
+        monkeypatch.setattr(runner, "do", steps or do)
+        if log:
+            monkeypatch.setattr(runner, "check_log", log)
         runner._perform(scene, SimpleNamespace(settings=SimpleNamespace(step_timeout=60.0), **lab))
         return [line for line in scene.asked if not line.startswith(("create", "bind"))]
 
@@ -116,6 +121,87 @@ def test_a_run_that_is_not_settled_is_settled_at_the_end(played):
 
 def test_after_an_unscripted_request_nothing_is_done(played):
     assert played("steps: [{send: unscripted}, {send: Go.}]") == ["loaded?", "send 60", "log?"]
+
+
+def failing(error):
+    def fail(*_given):
+        raise error
+
+    return fail
+
+
+def test_a_refusal_that_only_the_log_tells_wins_over_another_error(played):
+    with pytest.raises(NotLoadedError):
+        played("steps: [{prompt: Go.}]", steps=failing(DeadlineError("late")), log=failing(NotLoadedError("refused")))
+
+
+def test_a_log_that_says_nothing_does_not_hide_the_error(played):
+    with pytest.raises(CrashError, match=r"^gone$"):
+        played("steps: [{prompt: Go.}]", steps=failing(CrashError("gone")), log=failing(DeadlineError("no log")))
+    with pytest.raises(DeadlineError, match=r"^no log$"):
+        played("steps: [{prompt: Go.}]", log=failing(DeadlineError("no log")))
+
+
+def test_an_interrupted_run_does_not_wait_for_the_log(played):
+    def log(_scene):
+        pytest.fail("the log was asked")
+
+    with pytest.raises(KeyboardInterrupt):
+        played("steps: [{prompt: Go.}]", steps=failing(KeyboardInterrupt()), log=log)
+
+
+# -- the whole story
+
+
+@pytest.fixture
+def story(tmp_path, monkeypatch):
+    """Play a scene of which something goes wrong; `done` is what was done in spite of it."""
+    scene, done = a_scene(tmp_path), []
+    lab = SimpleNamespace(
+        binary=scene.program.binary,
+        egress=SimpleNamespace(attempts=()),
+        tools=None,
+        pool=SimpleNamespace(running=()),
+        supervisor=SimpleNamespace(sweep=lambda *_: done.append("sweep") or []),
+        take_troubles=list,
+    )
+    monkeypatch.setattr(runner, "_program", lambda *_: nullcontext(scene.program))
+    monkeypatch.setattr(runner, "opened", lambda *_: nullcontext(scene))
+    monkeypatch.setattr(runner, "_leave", lambda *_: done.append("leave"))
+
+    def play(*, perform=lambda *_: None, collect=lambda *_: {}, props=lambda: None):
+        monkeypatch.setattr(runner, "_perform", perform)
+        monkeypatch.setattr(runner, "collect", collect)
+        return runner.play(scene.scenario, lab, props), done
+
+    return play
+
+
+@pytest.mark.parametrize("place", ["perform", "collect", "props"])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), FakeModelError("broken")])
+def test_whatever_ends_a_run_is_told_and_cleaned_up_after(story, place, error):
+    run, done = story(**{place: failing(error)})
+    assert isinstance(run.error, CrashError)
+    assert done == (["sweep"] if place == "props" else ["leave", "sweep"])
+
+
+def test_an_error_that_nobody_expects_says_where_it_was(story):
+    run, _ = story(collect=failing(OSError(28, "No space left on device")))
+    place = r"\(test_runner\.py:\d+, in fail: raise error\)"
+    assert re.search(rf"^OSError: \[Errno 28\] No space left on device {place}$", run.error.message)
+    assert run.error.hint.startswith("guardlab did not expect this. ")
+
+
+def test_the_first_error_is_told(story):
+    run, done = story(perform=failing(DeadlineError("late", "Look.")), collect=failing(OSError("full")))
+    assert (str(run.error), done) == ("late\nLook.", ["leave", "sweep"])
+
+
+def test_an_interrupt_goes_through_and_leaves(story):
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        story(perform=failing(KeyboardInterrupt()), collect=lambda _: done.append("collect") or {})
+    assert done == ["collect"]
 
 
 # -- leaving
