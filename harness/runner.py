@@ -24,7 +24,7 @@ from harness.steps import do
 from harness.timeline import Record, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from harness.lab import Lab
     from harness.props import Props
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["judge", "play"]
 
 LEAVE_SECONDS = 2.0
+GONE_SECONDS = 0.5  # a process that dies closes its connections before its end can be seen
 UNEXPECTED = "guardlab did not expect this. If nothing fails on this machine (a full disk?), it is guardlab's mistake."
 ERRORS = {kind.kind: kind for kind in (SetupError, NotLoadedError, DeadlineError, CrashError)}
 
@@ -58,7 +59,7 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
                 raise
             finally:
                 with ExitStack() as last:
-                    last.callback(_leave, scene, lab)
+                    last.callback(_leave, scene, lab, facts)
                     facts |= collect(scene)
                     if hold:
                         held = timeline.freeze(sessions, facts)  # what happens while it is held is no part of the run
@@ -104,7 +105,11 @@ def _program(scenario: Scenario, lab: Lab) -> Iterator[Server | OneShot]:
     """Give OpenCode as the scenario wants it: a server, warm or of its own, or `opencode run`."""
     options = scenario.head.opencode
     if options.via == "run":
-        yield OneShot(lab.binary, lab.pool.make_home(), lab.supervisor, dict(options.env))
+        program = OneShot(lab.binary, lab.pool.make_home(), lab.supervisor, dict(options.env))
+        try:
+            yield program
+        finally:
+            program.stop()
         return
     alone = scenario.isolated or any(shares_modules(use) for use in scenario.guards)
     with lab.pool.lend(alone=alone, environment=options.env) as server:
@@ -135,6 +140,9 @@ def _do_steps(scene: Scene, limit: float) -> None:
         settle(scene, limit)
     catch_up(scene)
     check_loaded(scene)
+    killed = any(entry.kind == "exit" for entry in scene.timeline.entries)
+    if scene.alive and not killed and not scene.tools.control.reaches(scene.directory):
+        raise CrashError("the probe's connection to OpenCode's process ended: what came after it was not seen")
 
 
 def _settled_last(scene: Scene) -> bool:
@@ -142,9 +150,12 @@ def _settled_last(scene: Scene) -> bool:
     return last.kind == "prompt" or (last.kind == "wait_for" and last.value.settled)
 
 
-def _leave(scene: Scene, lab: Lab) -> None:
-    """Leave the server clean for the next scenario: no turn goes on and no plugin of this one lives."""
-    if not scene.alive:
+def _leave(scene: Scene, lab: Lab, facts: Mapping[str, Any]) -> None:
+    """Leave the server clean for the next scenario: no turn goes on and no plugin of this one lives.
+
+    An OpenCode that ended by itself is told, unless an error of the run tells it.
+    """
+    if not isinstance(scene.program, Server) or scene.ended:
         return
     try:
         for gate in scene.stage.waiting_gates():
@@ -153,5 +164,9 @@ def _leave(scene: Scene, lab: Lab) -> None:
             scene.driver.abort(session)
         scene.driver.dispose()
     except GuardlabError:
-        # A server that cannot be left clean is not used again; what was seen has been recorded already.
-        lab.pool.discard(scene.server)
+        if scene.alive and not scene.server.child.wait(GONE_SECONDS):
+            # A server that cannot be left clean is not used again; what was seen has been recorded already.
+            lab.pool.discard(scene.server)
+        elif "error" not in facts:
+            code = scene.server.child.returncode
+            scene.timeline.add("opencode", "exit", "runner", data={"expected": False, "code": code})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +56,13 @@ class OneShot:
         )
         self.children.append(child)
         return child
+
+    def stop(self) -> None:
+        """End the processes that still run, each with its tree, and remove the home."""
+        with ExitStack() as last:  # one that can't be stopped does not keep the others alive
+            last.callback(shutil.rmtree, self.home.root, ignore_errors=True)
+            for child in self.children:
+                last.callback(self.supervisor.stop, child)
 
     def said(self, child: Child) -> Said:
         """Read what a process has printed so far."""

@@ -88,6 +88,11 @@ class Control:
             else:
                 self._sinks[directory] = sink
 
+    def reaches(self, directory: str) -> bool:
+        """Whether the probe that spoke last for this workspace is still connected."""
+        link = self._homes.get(directory)
+        return link is not None and not link.gone
+
     def release(self, directory: str, gate: str) -> None:
         """Open a gate at which the probe holds an API call."""
         for link in list(self._links):

@@ -34,7 +34,7 @@ class Machine(Server):
 
     @property
     def child(self):
-        return SimpleNamespace(returncode=-11, tail=lambda: "boom")
+        return SimpleNamespace(returncode=-11, tail=lambda: "boom", wait=lambda _seconds: not self.up)
 
     @property
     def events(self):
@@ -102,6 +102,10 @@ class Control:
     def __init__(self, log):
         self.log = log
         self.late = None
+        self.linked = True
+
+    def reaches(self, _directory):
+        return self.linked
 
     def flush(self):
         self.log.append("flush")

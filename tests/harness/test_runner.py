@@ -150,6 +150,19 @@ def test_an_interrupted_run_does_not_wait_for_the_log(played):
         played("steps: [{prompt: Go.}]", steps=failing(KeyboardInterrupt()), log=log)
 
 
+def test_a_run_whose_probe_was_cut_off_proves_nothing(played):
+    def cut(scene, _step, _seconds):
+        scene.tools.control.linked = False
+
+    def kill(scene, *_given):
+        cut(scene, *_given)
+        scene.timeline.add("opencode", "exit", "runner", data={"expected": True})
+
+    with pytest.raises(CrashError, match=r"^the probe's connection to OpenCode's process ended"):
+        played("steps: [{prompt: Go.}]", steps=cut)
+    played("steps: [{prompt: Go.}]", steps=kill)  # the probe of a process that is started again may not have spoken
+
+
 # -- the whole story
 
 
@@ -204,6 +217,19 @@ def test_an_interrupt_goes_through_and_leaves(story):
     assert done == ["collect"]
 
 
+def test_opencode_run_ends_with_its_scenario(tmp_path):
+    done = []
+    supervisor = SimpleNamespace(stop=done.append)
+    home = SimpleNamespace(root=tmp_path / "home-1")
+    home.root.mkdir()
+    lab = SimpleNamespace(binary=None, pool=SimpleNamespace(make_home=lambda: home), supervisor=supervisor)
+    scenario = loads(TEXT + "opencode: {via: run}\n", tmp_path / "x.scenario.yaml")
+    with runner._program(scenario, lab) as program:
+        program.children.append("child")
+    assert done == ["child"]
+    assert not home.root.exists()
+
+
 # -- leaving
 
 
@@ -217,23 +243,37 @@ def test_a_server_is_left_clean(tmp_path, lab):
     scene = a_scene(tmp_path)
     scene.stage.gates = ["middle"]
     scene.driver.answers = [{"ses_1": {"type": "busy"}, "ses_2": {"type": "retry"}}]
-    _leave(scene, lab)
+    _leave(scene, lab, {})
     assert scene.asked == ["release middle", "status", "abort ses_1", "abort ses_2", "dispose"]
     assert lab.discarded == []
 
 
+def exits(scene):
+    return [entry.data for entry in scene.timeline.entries if entry.kind == "exit"]
+
+
 def test_a_server_that_cannot_be_left_clean_is_not_used_again(tmp_path, lab):
-    def status():
+    scene = a_scene(tmp_path)
+    scene.driver.status = failing(CrashError("no answer"))
+    _leave(scene, lab, {})
+    assert (lab.discarded, exits(scene)) == ([scene.program], [])
+
+
+@pytest.mark.parametrize(("facts", "told"), [({}, 1), ({"error": {"kind": "crash"}}, 0)])
+def test_a_server_that_ended_by_itself_is_told_once(tmp_path, lab, facts, told):
+    scene = a_scene(tmp_path)
+
+    def dispose():
+        scene.program.up = False
         raise CrashError("no answer")
 
-    scene = a_scene(tmp_path)
-    scene.driver.status = status
-    _leave(scene, lab)
-    assert lab.discarded == [scene.program]
+    scene.driver.dispose = dispose
+    _leave(scene, lab, facts)
+    assert (lab.discarded, exits(scene)) == ([], [{"expected": False, "code": -11}] * told)
 
 
-def test_a_server_that_is_gone_is_not_asked(tmp_path, lab):
+def test_a_server_that_a_step_has_killed_is_not_asked(tmp_path, lab):
     scene = a_scene(tmp_path)
-    scene.program.up = False
-    _leave(scene, lab)
-    assert (scene.asked, lab.discarded) == ([], [])
+    scene.program.up, scene.ended = False, True
+    _leave(scene, lab, {})
+    assert (scene.asked, lab.discarded, exits(scene)) == ([], [], [])

@@ -321,6 +321,14 @@ def test_every_process_of_opencode_run_is_kept(tmp_path):
     assert (verdict.status, verdict.actual) == ("fail", "exit codes 1, 0")
 
 
+def test_a_signal_is_no_expected_end_of_opencode_run(tmp_path):
+    child = Child()
+    child.returncode = -4
+    scene = running(tmp_path, "steps: [{prompt: Go.}]", child)
+    play(scene)
+    assert scene.timeline.entries[3].data == {"expected": False, "code": -4}
+
+
 def test_opencode_run_that_does_not_end(tmp_path):
     child = Child()
     child.alive = True

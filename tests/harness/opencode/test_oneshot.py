@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.errors import DeadlineError
 from harness.opencode.binary import Binary
 from harness.opencode.oneshot import OneShot
 
@@ -15,11 +16,17 @@ class Supervisor:
     def __init__(self):
         self.started = []
         self.output = ""
+        self.stopped = []
 
     def spawn(self, command, **given):
         self.started.append((command, given))
         given["errors"].write_text("", encoding="utf-8")
         return SimpleNamespace(output=lambda: self.output)
+
+    def stop(self, child):
+        self.stopped.append(child)
+        if len(self.stopped) == 1:
+            raise DeadlineError("still runs")
 
 
 @pytest.fixture
@@ -48,6 +55,14 @@ def test_the_first_prompt_has_a_title_and_the_next_go_on(program, supervisor, ho
     }
     assert program.children[0] is first
     assert len(program.children) == 2
+
+
+def test_stop_ends_every_process_and_removes_the_home(program, supervisor, home, tmp_path):
+    children = [program.start(tmp_path, text) for text in ("one", "two")]
+    with pytest.raises(DeadlineError):  # one that can't be stopped does not keep the rest
+        program.stop()
+    assert supervisor.stopped == children[::-1]
+    assert not home.root.exists()
 
 
 @pytest.mark.parametrize(

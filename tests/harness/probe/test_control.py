@@ -249,6 +249,17 @@ def test_a_process_that_was_killed_in_the_middle_of_a_line(control, connect, see
     assert control.flush() == 0.0
 
 
+def test_whether_a_workspace_is_reached(control, connect, seen):
+    assert not control.reaches(HERE)
+    probe = connect()
+    probe.send("a", HERE)
+    seen.wait(1)
+    assert (control.reaches(HERE), control.reaches(THERE)) == (True, False)
+    probe.leave()
+    gone(control)
+    assert not control.reaches(HERE)
+
+
 def test_what_a_reader_dies_of_is_kept(control, connect):
     probe = connect()
     control.flush()
