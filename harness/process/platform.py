@@ -8,9 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import psutil
 
 from harness.errors import SetupError
 
@@ -34,6 +38,8 @@ _WINDOWS_DRIVE = re.compile(r"/mnt/[a-z](/|\Z)")
 _ELF, _MZ = b"\x7fELF", b"MZ"  # how a program of Linux begins, and one of Windows
 _WINDOWS_AVX2 = 40  # PF_AVX2_INSTRUCTIONS_AVAILABLE of IsProcessorFeaturePresent
 _LONGEST_WINDOWS_FOLDER = 150  # git and node stop at 260 characters; a repository needs about 100 below its root
+_MOST_QUEUED = 819_200  # Linux's default for RLIMIT_MSGQUEUE; a limit can be lowered by anybody
+_MARKS = 400_000
 _WINDOWS_INHERITED = ("SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "NUMBER_OF_PROCESSORS",
                       "PROCESSOR_ARCHITECTURE", "ProgramFiles", "ProgramData")  # fmt: skip
 
@@ -63,6 +69,10 @@ class Machine(NamedTuple):
             musl_loader=any(Path("/lib").glob("ld-musl-*.so.1")),
             avx2=_has_avx2(),
         )
+
+
+def _limit(tag: str) -> int:
+    return _MOST_QUEUED - 1 - zlib.crc32(tag.encode()) % _MARKS
 
 
 def _has_avx2() -> bool:
@@ -214,6 +224,23 @@ class System:
         if self.posix:
             return {"start_new_session": True}
         return {"creationflags": 0x00000200}  # CREATE_NEW_PROCESS_GROUP; the name exists on Windows only
+
+    def mark(self, pid: int, tag: str) -> None:
+        """Mark a process by a limit, which all that it starts inherits, even with another environment and session.
+
+        It is the limit on the bytes of POSIX message queues, lowered from the default by an amount that `tag` gives.
+        Only Linux lets one set it from outside; elsewhere nothing is done, as for a process that has ended.
+        """
+        if sys.platform == "linux":
+            with suppress(psutil.Error, OSError, ValueError):
+                psutil.Process(pid).rlimit(psutil.RLIMIT_MSGQUEUE, (_limit(tag), _limit(tag)))
+
+    def is_marked(self, pid: int, tag: str) -> bool:
+        """Whether the process, or one that it comes from, was marked with `tag`."""
+        if sys.platform == "linux":
+            with suppress(psutil.Error, OSError):
+                return psutil.Process(pid).rlimit(psutil.RLIMIT_MSGQUEUE) == (_limit(tag), _limit(tag))
+        return False
 
     def home_variables(self, home: Path, temporary: Path, inherited: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that name the home and the temporary folder, and those that the system itself needs.

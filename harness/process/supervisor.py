@@ -157,6 +157,7 @@ class Supervisor:
         except OSError as error:
             trouble = f"{error.filename or args[0]}: {error.strerror or error}"
             raise SetupError(f"{name} could not be started: {trouble}") from error
+        self.system.mark(popen.pid, self.tag)
         child = Child(name=name, log=log, log_start=start, _popen=popen)
         self._children.append(child)
         return child
@@ -196,15 +197,19 @@ class Supervisor:
         child.wait(_SWEEP)
 
     def sweep(self, spare: Collection[int] = (), grace: float = 0.0) -> list[Survivor]:
-        """Kill and return every process that still carries the tag of this run, except for those with these ids.
+        """Kill and return every process that still carries the tag or the mark of this run, except for these ids.
 
         `grace` is how long, in seconds, they may take to end by themselves before they count.
         Call it when all other children have been stopped: one that was not is a survivor too, and loses its exit code.
         """
         if grace:
-            leaving = _tagged(lambda tag: tag == self.tag, spare)
-            wait_gone(leaving, grace)
-        return _sweep(lambda tag: tag == self.tag, spare)
+            wait_gone(_found(self._is_mine, spare), grace)
+        return _sweep(self._is_mine, spare)
+
+    def _is_mine(self, process: psutil.Process) -> bool:
+        """Whether a process belongs to this run: by its tag or, where its environment was emptied, by its mark."""
+        tag = _tag(process)
+        return tag == self.tag or (not tag and self.system.is_marked(process.pid, self.tag))
 
 
 def sweep_tag_prefix(prefix: str) -> list[Survivor]:
@@ -212,18 +217,18 @@ def sweep_tag_prefix(prefix: str) -> list[Survivor]:
 
     End the prefix with a separator, so that run 1 does not take run 10 with it.
     """
-    return _sweep(lambda tag: tag.startswith(prefix))
+    return _sweep(lambda process: _tag(process).startswith(prefix))
 
 
 def sweep_orphans(prefix: str) -> list[Survivor]:
     """Kill and return every process whose tag begins with `prefix` and whose run was itself killed."""
-    return _sweep(lambda tag: tag.startswith(prefix), orphans=True)
+    return _sweep(lambda process: _tag(process).startswith(prefix) and not _owned(process))
 
 
-def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = (), *, orphans: bool = False) -> list[Survivor]:
+def _sweep(wanted: Callable[[psutil.Process], bool], spare: Collection[int] = ()) -> list[Survivor]:
     survivors: dict[int, Survivor] = {}
     for _ in range(_PASSES):
-        found = [p for p in _tagged(wanted, spare) if not (orphans and _owned(p))]
+        found = _found(wanted, spare)
         if not found:
             break
         survivors |= {process.pid: Survivor(process.pid, command_line(process)) for process in found}
@@ -232,10 +237,10 @@ def _sweep(wanted: Callable[[str], bool], spare: Collection[int] = (), *, orphan
     return list(survivors.values())
 
 
-def _tagged(wanted: Callable[[str], bool], spare: Collection[int]) -> list[psutil.Process]:
+def _found(wanted: Callable[[psutil.Process], bool], spare: Collection[int]) -> list[psutil.Process]:
     own = psutil.Process()
     spared = {*spare, own.pid, *(parent.pid for parent in own.parents())}  # a lab inside a lab inherits the outer tag
-    return [p for p in psutil.process_iter() if p.pid not in spared and wanted(_tag(p)) and is_alive(p)]
+    return [p for p in psutil.process_iter() if p.pid not in spared and wanted(p) and is_alive(p)]
 
 
 def _owned(process: psutil.Process) -> bool:

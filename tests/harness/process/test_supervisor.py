@@ -143,6 +143,39 @@ def test_kill_takes_the_process_alone_and_sweep_finds_the_rest(start, supervisor
     assert (gone(grandchild), supervisor.sweep()) == (True, [])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux marks a process by a limit")
+def test_sweep_finds_what_gave_up_its_environment_its_session_and_its_parent(start, supervisor):
+    code = """
+import subprocess
+child = subprocess.Popen(["/bin/sleep", "61"], env={}, start_new_session=True)
+print("ready", child.pid, flush=True)
+"""
+    program = start(code)
+    orphan = ready(program)
+    assert program.wait(10)
+    assert Supervisor("another").sweep() == []
+    assert supervisor.sweep() == [Survivor(orphan, "/bin/sleep 61")]
+    assert gone(orphan)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux marks a process by a limit")
+def test_a_process_of_another_run_is_left_to_it(supervisor, tmp_path, bare):
+    """Even if both runs happen to mark theirs alike."""
+    with Supervisor("another") as another:
+        child = another.spawn([sys.executable, "-c", SLEEP], env=bare, cwd=tmp_path, log=tmp_path / "x", name="p")
+        ready(child)
+        supervisor.system.mark(child.pid, supervisor.tag)
+        assert supervisor.sweep() == []
+        assert child.alive
+
+
+def test_a_process_that_has_ended_is_not_marked(start, supervisor):
+    child = start("pass")
+    assert child.wait(10)
+    supervisor.system.mark(child.pid, supervisor.tag)
+    assert not supervisor.system.is_marked(child.pid, supervisor.tag)
+
+
 def test_sweep_leaves_other_runs_alone(start):
     child = start(SLEEP)
     ready(child)
