@@ -129,6 +129,13 @@ def _survivor(record: Record) -> Iterator[Broken]:
         yield Broken("survivor", f"a process outlived the run and was killed: {line}")
 
 
+def _port(record: Record) -> Iterator[Broken]:
+    for port in record.facts.get("ports", ()):
+        yield Broken(
+            "port", f"OpenCode still listens on port {port}: a plugin opened it and did not close it when disposed of"
+        )
+
+
 def _thread(record: Record) -> Iterator[Broken]:
     for trouble in record.facts.get("troubles", ()):
         yield Broken("thread", f"a thread of the harness failed: {trouble}")
@@ -153,6 +160,7 @@ INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
     "error_log": _error_log,
     "egress": _egress,
     "survivor": _survivor,
+    "port": _port,
     "thread": _thread,
     "exit": _exit,
 }

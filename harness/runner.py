@@ -67,6 +67,7 @@ def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callabl
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is told and its processes are swept
         _tell(facts, error)
     facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
+    facts["ports"] = lab.pool.left_open(LEAVE_SECONDS)
     facts["troubles"] = lab.take_troubles()
     facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
     record = replace(held, facts=facts) if held else timeline.freeze(sessions, facts)

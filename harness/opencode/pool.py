@@ -6,12 +6,14 @@ import itertools
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import psutil
 
 from harness.errors import NotLoadedError, SetupError
 from harness.opencode.isolation import Home
 from harness.opencode.server import Server
+from harness.process.ports import left_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,6 +73,19 @@ class Pool:
     def running(self) -> tuple[int, ...]:
         """The process that goes on between scenarios."""
         return (self._shared.child.pid,) if self._shared and self._shared.alive else ()
+
+    def left_open(self, seconds: float) -> list[int]:
+        """Give the ports that the shared server still listens on after `seconds`, besides its own.
+
+        Such a server is not lent again: its neighbours have no part in that.
+        """
+        server = self._shared
+        if server is None or not server.alive:
+            return []
+        ports = left_open(server.child, [urlsplit(server.address).port or 0], seconds)
+        if ports:
+            self._drop()
+        return ports
 
     def make_home(self) -> Home:
         """Make a hermetic home for a process that is started elsewhere (`opencode run`)."""

@@ -115,6 +115,19 @@ CASES = {
         [("survivor", "invariant", f"a process outlived the run and {AGAIN}", (), None)],
         [record(survivors=[])],
     ),
+    "port": (
+        record(ports=[8000]),
+        [
+            (
+                "port",
+                "invariant",
+                "OpenCode still listens on port 8000: a plugin opened it and did not close it when disposed of",
+                (),
+                None,
+            )
+        ],
+        [record(ports=[])],
+    ),
     "thread": (
         record(troubles=["ValueError: boom"]),
         [("thread", "invariant", "a thread of the harness failed: ValueError: boom", (), None)],

@@ -174,7 +174,7 @@ def story(tmp_path, monkeypatch):
         binary=scene.program.binary,
         egress=SimpleNamespace(attempts=()),
         tools=None,
-        pool=SimpleNamespace(running=()),
+        pool=SimpleNamespace(running=(), left_open=lambda _seconds: []),
         supervisor=SimpleNamespace(sweep=lambda *_: done.append("sweep") or []),
         take_troubles=list,
     )

@@ -19,6 +19,7 @@ class Machine:
         self.home = home
         self.environment = environment
         self.used = 0
+        self.address = "http://127.0.0.1:4096"
         self.alive = self.whole = False
         self.stops = 0
         self.child = SimpleNamespace(pid=len(Machine.made) + 1)
@@ -153,6 +154,18 @@ def test_a_server_that_could_not_be_left_clean_is_discarded(pool):
     with pool.lend(alone=True, environment={}) as own:
         pool.discard(own)
         assert own.stops == 0, "it ends by itself"
+
+
+def test_a_server_with_an_open_port_is_not_lent_again(pool, monkeypatch):
+    asked, ports = [], []
+    monkeypatch.setattr(room, "left_open", lambda *given: asked.append(given) or list(ports))
+    assert (pool.left_open(2.0), asked) == ([], [])
+    server = lend(pool)
+    assert (pool.left_open(2.0), asked) == ([], [(server.child, [4096], 2.0)])
+    assert lend(pool) is server
+    ports.append(8000)
+    assert (pool.left_open(2.0), server.stops) == ([8000], 1)
+    assert lend(pool) is not server
 
 
 def test_every_home_is_another_one(pool):
