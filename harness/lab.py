@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -77,7 +77,6 @@ class Lab:
         """
         self._guard = guard
         self._owner = owner or os.getpid()
-        self._known: BaseException | None = None
         self._last: Path | None = None
         self._next: _Prepared | None = None
         self.settings = settings or Settings.from_environment(os.environ)
@@ -100,13 +99,11 @@ class Lab:
             self.supervisor = Supervisor(self.tag, owner=self._owner)
             undo.enter_context(self.supervisor)
             self.egress = undo.enter_context(EgressTrap())
-            model = FakeModel()
-            model.start()
-            undo.callback(self._stop, model)
-            control = Control()
-            control.start()
-            undo.callback(control.stop)
-            self.tools = Tools(model, control)
+            self.tools = Tools(FakeModel(), Control())
+            undo.callback(self._stop_model)
+            self.tools.model.start()
+            self.tools.control.start()
+            undo.callback(self.tools.control.stop)
             self.pool = Pool(self.binary, rg, self.root, self.egress.url, self.supervisor)
             undo.callback(self.pool.stop)
             self._workshop = self.pool.make_home()
@@ -121,15 +118,20 @@ class Lab:
         self._undo.close()
 
     def take_troubles(self) -> list[str]:
-        """Give what went wrong in threads since the last look, in words; it belongs to the run that has just ended."""
+        """Give what went wrong in threads since the last look, in words; it belongs to the run that has just ended.
+
+        A fake model that broke gives way to another one, so that the next run is not spoiled.
+        """
         control = self.tools.control
         troubles, control.errors = control.errors, []
         try:
             self.tools.model.check()
         except FakeModelError as error:
-            if not self._is_told(error):
-                troubles.append(str(error))
-            self._known = error.__cause__
+            troubles.append(str(error))
+            with suppress(FakeModelError):  # what it broke of is told already
+                self.tools.model.stop()
+            self.tools = replace(self.tools, model=FakeModel())
+            self.tools.model.start()
         return troubles
 
     def play(
@@ -157,16 +159,8 @@ class Lab:
         run = runner.play(self._chosen(scenario), self, ready.props.result, hold)
         return replace(run, folder=ready.folder)
 
-    def _stop(self, model: FakeModel) -> None:
-        """Stop the fake model; a failure that its run has told is not told again."""
-        try:
-            model.stop()
-        except FakeModelError as error:
-            if not self._is_told(error):
-                raise
-
-    def _is_told(self, error: FakeModelError) -> bool:
-        return error.__cause__ is not None and error.__cause__ is self._known
+    def _stop_model(self) -> None:
+        self.tools.model.stop()  # by then it may be another one
 
     def _chosen(self, scenario: Scenario) -> Scenario:
         """Put the guard that this lab was told to use in the place of each of the scenario's."""

@@ -142,21 +142,26 @@ def test_hold_is_handed_on(make, scenario, stage):
     assert stage[0][2] is print
 
 
-def test_troubles_of_threads_are_told_once(make, monkeypatch):
+def test_troubles_of_threads_are_told_once(make):
     """Not even the end tells again what a run has told."""
     with make() as lab:
         assert lab.take_troubles() == []
         lab.tools.control.errors.append("probe reader: boom")
-        cause = ValueError("boom")
-
-        def check():
-            raise FakeModelError("the fake model failed") from cause
-
-        monkeypatch.setattr(lab.tools.model, "check", check)
-        assert lab.take_troubles() == ["probe reader: boom", "the fake model failed"]
+        lab.tools.model._app.errors.append(ValueError("boom"))
+        assert lab.take_troubles() == ["probe reader: boom", "the fake model failed: ValueError('boom')"]
         assert lab.take_troubles() == []
-        cause = KeyError("again")
-        assert lab.take_troubles() == ["the fake model failed"]
+
+
+def test_a_fake_model_that_broke_gives_way_to_another(make, scenario):
+    """One whose loop has ended is in tests/plugin/test_endings.py."""
+    with make() as lab:
+        broken = lab.tools.model
+        broken._app.errors.append(ValueError("boom"))
+        with pytest.raises(FakeModelError):
+            broken.open(scenario.script)
+        assert len(lab.take_troubles()) == 1
+        lab.tools.model.open(scenario.script).close()
+        assert (lab.take_troubles(), broken._thread.is_alive()) == ([], False)
 
 
 def test_a_trouble_that_no_run_told_is_told_at_the_end(make, monkeypatch):
