@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-import psutil
-
 from fakemodel.server import FakeModel, FakeModelError
 from harness import runner
 from harness.errors import SetupError
@@ -23,6 +21,7 @@ from harness.opencode.egress import EgressTrap
 from harness.opencode.pool import Pool
 from harness.probe.control import Control
 from harness.process.supervisor import Supervisor, sweep_orphans
+from harness.process.trees import identity, still_runs
 from harness.props import Props, lay_out
 from harness.scenario.loader import load
 from harness.scenario.model import Scenario
@@ -95,7 +94,7 @@ class Lab:
             self.root = Path(tempfile.mkdtemp(prefix=self.tag + "-")).resolve()
             undo.callback(shutil.rmtree, self.root, ignore_errors=True)
             _check_room(self.root)
-            (self.root / OWNER).write_text(str(self._owner), encoding="utf-8")
+            (self.root / OWNER).write_text(identity(self._owner), encoding="utf-8")
             self.supervisor = Supervisor(self.tag, owner=self._owner)
             undo.enter_context(self.supervisor)
             self.egress = undo.enter_context(EgressTrap())
@@ -186,9 +185,9 @@ def _clear_orphans() -> None:
     """Remove what runs that were killed (SIGKILL, a power cut) could not remove themselves."""
     sweep_orphans(TAG_PREFIX)
     for note in Path(tempfile.gettempdir()).glob(f"{TAG_PREFIX}*/{OWNER}"):
-        owner = note.read_text(encoding="utf-8")
-        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
-            shutil.rmtree(note.parent, ignore_errors=True)
+        with suppress(OSError):  # another worker, which starts at the same time, was faster
+            if not still_runs(note.read_text(encoding="utf-8")):
+                shutil.rmtree(note.parent, ignore_errors=True)
 
 
 def _check_room(root: Path) -> None:

@@ -14,7 +14,16 @@ import psutil
 
 from harness.errors import DeadlineError, SetupError
 from harness.process.platform import System
-from harness.process.trees import ask_to_end, command_line, is_alive, kill_all, members, wait_gone
+from harness.process.trees import (
+    ask_to_end,
+    command_line,
+    identity,
+    is_alive,
+    kill_all,
+    members,
+    still_runs,
+    wait_gone,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,7 +36,7 @@ TAG_VARIABLE = "GUARDLAB_RUN"
 """The environment variable that marks every process of a run; children inherit it."""
 
 OWNER_VARIABLE = "GUARDLAB_OWNER"
-"""The environment variable that names the process id of the run that a process belongs to."""
+"""The environment variable that names the owner (`identity`) of the run that a process belongs to."""
 
 _POLITE = 1.0  # seconds between asking a child to end and killing it; OpenCode ends within 0.2 (opencode-facts.md H)
 _SWEEP = 5.0  # seconds that a killed process may take to go
@@ -121,8 +130,8 @@ class Supervisor:
                 last.callback(self.stop, child)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
-        """Return `env` with the tag of this run and the id of its owner."""
-        return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: str(self.owner)}
+        """Return `env` with the tag of this run and the name of its owner."""
+        return {**env, TAG_VARIABLE: self.tag, OWNER_VARIABLE: identity(self.owner)}
 
     def spawn(
         self,
@@ -244,8 +253,7 @@ def _found(wanted: Callable[[psutil.Process], bool], spare: Collection[int]) -> 
 
 
 def _owned(process: psutil.Process) -> bool:
-    owner = _variable(process, OWNER_VARIABLE)
-    return not owner.isdecimal() or psutil.pid_exists(int(owner))
+    return still_runs(_variable(process, OWNER_VARIABLE))
 
 
 def _tag(process: psutil.Process) -> str:

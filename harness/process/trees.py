@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from harness.process.platform import System
 
-__all__ = ["ask_to_end", "command_line", "is_alive", "kill_all", "members", "wait_gone"]
+__all__ = ["ask_to_end", "command_line", "identity", "is_alive", "kill_all", "members", "still_runs", "wait_gone"]
 
 _SLICE = 0.05  # seconds between two looks at processes that are not our own children
+_CLOCK = 60.0  # seconds; when a process began is reckoned by the system's clock, which may be set in between
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -26,6 +27,29 @@ def is_alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def identity(pid: int) -> str:
+    """Name the process that has this id now, for a note that may be read when it has ended and another one has the id.
+
+    It is the id and when the process began, in seconds since the epoch; the id alone when it has ended already.
+    """
+    try:
+        return f"{pid} {psutil.Process(pid).create_time():.0f}"
+    except psutil.Error:
+        return str(pid)
+
+
+def still_runs(named: str) -> bool:
+    """Whether the process that `identity` has named still runs; True where that cannot be told."""
+    pid, _, began = named.partition(" ")
+    try:
+        now = psutil.Process(int(pid)).create_time()
+        return not began or abs(now - float(began)) < _CLOCK
+    except psutil.NoSuchProcess:
+        return False
+    except (psutil.Error, ValueError):
+        return True
 
 
 def command_line(process: psutil.Process) -> str:

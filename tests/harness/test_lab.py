@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -162,6 +165,26 @@ def test_a_fake_model_that_broke_gives_way_to_another(make, scenario):
         assert len(lab.take_troubles()) == 1
         lab.tools.model.open(scenario.script).close()
         assert (lab.take_troubles(), broken._thread.is_alive()) == ([], False)
+
+
+def test_folders_of_labs_that_were_killed_are_removed(make, tmp_path):
+    later = f"{os.getpid()} 1000"  # this id, but of a process that began long ago
+    notes = {"gone": "999999999", "again": later, "here": str(os.getpid())}
+    for name, owner in notes.items():
+        note = tmp_path / "temporary" / f"guardlab-{name}" / room.OWNER
+        note.parent.mkdir()
+        note.write_text(owner)
+    with make():
+        left = {folder.name for folder in (tmp_path / "temporary").iterdir()}
+        assert left.intersection(f"guardlab-{name}" for name in notes) == {"guardlab-here"}
+    shutil.rmtree(tmp_path / "temporary" / "guardlab-here")
+
+
+def test_a_folder_that_another_lab_removes_meanwhile(make, monkeypatch):
+    vanished = SimpleNamespace(read_text=lambda **_: Path("/nonexistent/owner").read_text())
+    monkeypatch.setattr(Path, "glob", lambda *_: [vanished])
+    with make():
+        pass
 
 
 def test_a_trouble_that_no_run_told_is_told_at_the_end(make, monkeypatch):

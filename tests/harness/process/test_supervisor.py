@@ -238,6 +238,24 @@ def test_the_supervisor_ends_everything_whatever_happens(tmp_path, bare):
     assert [gone(pid) for pid in pids] == [True, True]
 
 
+def test_a_process_is_told_from_a_later_one_with_its_id():
+    own = trees.identity(os.getpid())
+    pid, began = own.split()
+    assert int(pid) == os.getpid()
+    assert trees.still_runs(own)
+    assert not trees.still_runs(f"{pid} {int(began) - 3600}")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    named = trees.identity(ended.pid)
+    ended.wait(10)
+    assert not trees.still_runs(named)
+    assert not trees.still_runs(trees.identity(ended.pid))
+
+
+@pytest.mark.parametrize("named", ["", "x", "x 1", "pid"])
+def test_a_process_without_a_name_counts_as_running(named):
+    assert trees.still_runs(named.replace("pid", str(os.getpid())))
+
+
 @posix
 def test_members_are_the_tree_and_the_group(start):
     code = """
