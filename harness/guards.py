@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -12,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
 from harness.modules import reach
+from harness.process.platform import System
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from harness.scenario.model import GuardUse
 
@@ -54,16 +57,17 @@ class Layout:
 def install(use: GuardUse, root: Path, directory: Path, environ: Mapping[str, str] = os.environ) -> Installed:
     """Copy the guard to `root` and make its entry tell the probe that it was evaluated in the workspace `directory`.
 
-    Raises SetupError when the path is missing or is nothing that OpenCode would load.
+    Raises SetupError when the path is missing, cannot be copied or is nothing that OpenCode would load.
     """
-    source = _source(use, environ)
-    layout = _layout(source, use)
-    copy = root / layout.base.name
-    _copy(layout, copy)
-    if use.path is not None:
-        _hand_over_build(layout, copy, replace(use, name="infinity", path=None), environ)
-    entry = copy / layout.entry.relative_to(layout.base)
-    _announce(entry, use.name, directory)
+    with _blamed(use):
+        source = _source(use, environ)
+        layout = _layout(source, use)
+        copy = root / layout.base.name
+        _copy(layout, copy)
+        if use.path is not None:
+            _hand_over_build(layout, copy, replace(use, name="infinity", path=None), environ)
+        entry = copy / layout.entry.relative_to(layout.base)
+        _announce(entry, use.name, directory)
     url = (copy / source.relative_to(layout.base)).as_uri()
     return Installed(use.name, use.marker, [url, use.options] if use.options is not None else url, entry, copy, source)
 
@@ -73,7 +77,23 @@ def shares_modules(use: GuardUse, environ: Mapping[str, str] = os.environ) -> bo
 
     Raises SetupError as `install` does.
     """
-    return bool(reach(_layout(_source(use, environ), use).entry).absolute)
+    with _blamed(use):
+        return bool(reach(_layout(_source(use, environ), use).entry).absolute)
+
+
+@contextmanager
+def _blamed(use: GuardUse) -> Iterator[None]:
+    """Say of which guard the files cannot be used; the system's own words name the file."""
+    try:
+        yield
+    except OSError as error:
+        # copytree gathers what went wrong: (from, to, why) each.
+        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+        raise SetupError(
+            f"guard {use.name} could not be copied: {why}",
+            "Its files must be readable, and the temporary folder must have room for them.",
+            key="guard",
+        ) from error
 
 
 def _source(use: GuardUse, environ: Mapping[str, str]) -> Path:
@@ -171,10 +191,12 @@ def _copy(layout: Layout, copy: Path) -> None:
     for item in layout.items:
         target = copy / item.relative_to(layout.base)
         if item.is_dir():
-            shutil.copytree(item, target, dirs_exist_ok=True, ignore=_left_out_of(item))
+            left_out = _left_out_of(item)
+            shutil.copytree(item, target, ignore=left_out, ignore_dangling_symlinks=True, dirs_exist_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(item, target)
+        _make_writable(target)
     _link_modules(layout, copy)
 
 
@@ -194,6 +216,12 @@ def _hand_over_build(layout: Layout, copy: Path, infinity: GuardUse, environ: Ma
     imported.write_text(f"export * from {specifier};\nexport {{ default }} from {specifier};\n", encoding="utf-8")
 
 
+def _make_writable(copied: Path) -> None:
+    """Let a copy of read-only files be changed and removed, as below a store of packages."""
+    for path in (copied, *copied.rglob("*")):
+        path.chmod(path.stat().st_mode | (stat.S_IRWXU if path.is_dir() else stat.S_IWUSR))
+
+
 def _left_out_of(package: Path) -> Callable[[str, list[str]], set[str]]:
     def left_out(folder: str, names: list[str]) -> set[str]:
         at_root = Path(folder) == package
@@ -210,7 +238,7 @@ def _link_modules(layout: Layout, copy: Path) -> None:
     target = (copy / home.relative_to(layout.base) if home.is_relative_to(layout.base) else copy) / "node_modules"
     if not target.exists():  # only the package's own folder is copied without them
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.symlink_to(home / "node_modules", target_is_directory=True)
+        System.detect().link_folder(target, home / "node_modules")
 
 
 def _announce(entry: Path, name: str, directory: Path) -> None:

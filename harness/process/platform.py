@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import re
@@ -218,6 +219,15 @@ class System:
         git = self.find("git")
         places = [] if git is None else [up / "bin" / "bash.exe" for up in list(git.parents)[1:3]]
         return next((place for place in places if place.is_file()), None)
+
+    def link_folder(self, link: Path, target: Path) -> None:
+        """Make `link` lead to the folder `target`, by a junction where Windows asks a privilege for a symbolic link."""
+        try:
+            link.symlink_to(target, target_is_directory=True)
+        except OSError:
+            if self.posix:
+                raise
+            importlib.import_module("_winapi").CreateJunction(str(target), str(link))  # it exists on Windows only
 
     def spawn_options(self) -> dict[str, Any]:
         """Return the arguments of `subprocess.Popen` that give a child a group of its own, away from our Ctrl-C."""

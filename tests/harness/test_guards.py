@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness import guards
 from harness.errors import SetupError
 from harness.guards import install, shares_modules
 from harness.scenario.model import GuardUse
 
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes and modes of files")
 OWN = Path(harness.__file__).parent.parent / "guard"
 
 
@@ -151,6 +153,32 @@ def test_the_copy_leaves_out_what_nobody_loads_and_links_the_modules(tree, put):
     assert (modules / "dep" / "index.js").read_text() == "dep"
 
 
+def test_a_link_to_nowhere_is_left_out(tree, put):
+    source = tree({"package.json": {}, "index.js": "x"})
+    (source / "nowhere").symlink_to(source / "missing")
+    assert copied(put(source)) == {"package.json", "index.js"}
+
+
+@posix
+def test_a_copy_of_read_only_files_can_be_changed_and_removed(tree, put):
+    source = tree({"package.json": {}, "index.js": 'import "./lib/a.js"', "lib/a.js": "", "lib/run": ""})
+    (source / "lib" / "run").chmod(0o555)
+    for path in (source / "index.js", source / "lib" / "a.js", source / "lib", source):
+        path.chmod(path.stat().st_mode & ~0o222)
+    guard = put(source)
+    modes = {path.relative_to(guard.root).as_posix(): path.stat().st_mode for path in guard.root.rglob("*")}
+    assert guard.root.stat().st_mode & 0o700 == 0o700
+    assert {name: oct(mode & 0o700) for name, mode in modes.items()} == {
+        "package.json": "0o600",
+        "index.js": "0o600",
+        "lib": "0o700",
+        "lib/a.js": "0o600",
+        "lib/run": "0o700",
+    }
+    for path in (source, source / "lib"):
+        path.chmod(0o755)
+
+
 @pytest.mark.parametrize("entry", ["test/guard.js", "docs/guard.js", ".opencode/plugin/guard.js"])
 def test_an_entry_in_a_folder_that_is_left_out_is_copied_all_the_same(tree, put, entry):
     folder = entry.rpartition("/")[0]
@@ -238,6 +266,26 @@ def test_a_directory_without_its_entry(tree, put, manifest, named):
 def test_a_broken_manifest(tree, put, text, why):
     source = tree({"package.json": text, "index.js": ""})
     assert refused(put, source).startswith(f"{source / 'package.json'}: {why}")
+
+
+@posix
+def test_files_that_cannot_be_copied(tree, put):
+    source = tree({"package.json": {}, "index.js": ""})
+    os.mkfifo(source / "pipe")
+    assert refused(put, source) == (
+        f"guard mine could not be copied: `{source / 'pipe'}` is a named pipe\n"
+        "Its files must be readable, and the temporary folder must have room for them."
+    )
+
+
+def test_a_disk_that_is_full(tree, put, monkeypatch):
+    def full(*_given):
+        raise OSError(28, "No space left on device", "/full/x")
+
+    monkeypatch.setattr(guards.shutil, "copy2", full)
+    assert refused(put, tree({"guard.js": ""}, "guard.js")).startswith(
+        "guard mine could not be copied: [Errno 28] No space left on device: '/full/x'\n"
+    )
 
 
 # -- a module that cannot be copied

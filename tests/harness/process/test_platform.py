@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -191,6 +193,25 @@ def test_a_child_gets_a_group_of_its_own():
 
 def test_home_variables_of_posix():
     assert MAC.home_variables(Path("/h"), Path("/t"), {"USER": "me", "HOME": "/me"}) == {"HOME": "/h", "TMPDIR": "/t"}
+
+
+@pytest.mark.parametrize("system", [LINUX, WINDOWS])
+def test_a_link_to_a_folder(system, tmp_path):
+    system.link_folder(tmp_path / "link", tmp_path)
+    assert (tmp_path / "link").readlink() == tmp_path
+
+
+def test_without_the_privilege_windows_makes_a_junction(tmp_path, monkeypatch):
+    def symlink(*_given, **_options):
+        raise OSError(22, "A required privilege is not held by the client")
+
+    made = []
+    monkeypatch.setattr(Path, "symlink_to", symlink)
+    monkeypatch.setitem(sys.modules, "_winapi", SimpleNamespace(CreateJunction=lambda *given: made.append(given)))
+    WINDOWS.link_folder(tmp_path / "link", tmp_path)
+    assert made == [(str(tmp_path), str(tmp_path / "link"))]
+    with pytest.raises(OSError, match="privilege"):
+        LINUX.link_folder(tmp_path / "other", tmp_path)
 
 
 def test_home_variables_of_windows():
