@@ -1,8 +1,13 @@
 // What time is in OpenCode's process: Date can be moved, and timers that a guard has set are told to the harness.
-import timers from "node:timers"
+import { createRequire } from "node:module"
 import { promisify } from "node:util"
 
-// A guard may poll or keep house with long timers; only one that can still act in this run holds "settled" back.
+// Not imported: Bun takes the named exports of a module of its own as they are at the first import, and a guard's are to
+// be the patched ones. OpenCode has imported node:timers/promises before us.
+const timers = createRequire(import.meta.url)("node:timers")
+
+// A guard may poll or keep house with long timers; only one that can still act in this run holds "settled" back. An
+// interval that is never cleared holds it back for no longer than this either.
 const LONGEST_TIMER_MS = 15_000
 
 /** Date moves with the scenario's `elapsed`; timers and performance.now do not. A Proxy, so that every date stays a Date. */
@@ -29,35 +34,53 @@ function ownerOf(state, ms) {
   return ms > 0 && ms <= LONGEST_TIMER_MS ? guardOnStack(state) : undefined
 }
 
+/** Tell of a wait that begins; gives what tells that it is over. */
+function begin(state, directory, ms) {
+  const id = (state.timers += 1)
+  state.link.send("timer.open", directory, { id, ms: Number(ms) })
+  return () => state.link.send("timer.closed", directory, { id })
+}
+
+/** Timers and intervals, under their global names and as exports of node:timers. */
 export function patchTimers(state) {
-  const realTimeout = (state.realTimeout = globalThis.setTimeout)
-  const realClear = globalThis.clearTimeout
-  const open = new Map()
-  const close = (handle) => {
-    const timer = open.get(handle)
-    if (!timer) return
-    open.delete(handle)
-    state.link.send("timer.closed", timer.directory, { id: timer.id })
+  const { setTimeout: realTimeout, setInterval: realInterval, clearTimeout, clearInterval } = globalThis
+  const ends = new Map()
+  // By number: both kinds count together, either clear function ends either kind, and takes a number too.
+  const end = (handle) => {
+    const number = Number(handle)
+    ends.get(number)?.()
+    ends.delete(number)
   }
-  globalThis.setTimeout = likeReal(realTimeout, function setTimeout(callback, ms = 0, ...rest) {
-    const directory = typeof callback === "function" ? ownerOf(state, ms) : undefined
-    if (!directory) return realTimeout(callback, ms, ...rest)
-    const id = (state.timers += 1)
-    const handle = realTimeout((...given) => {
-      try {
-        return callback(...given)
-      } finally {
-        close(handle)
+  const clearing = (real) => likeReal(real, (handle) => (end(handle), real(handle)))
+  state.realTimeout = realTimeout
+  const patched = {
+    setTimeout: likeReal(realTimeout, (callback, ms = 0, ...rest) => {
+      const directory = typeof callback === "function" ? ownerOf(state, ms) : undefined
+      if (!directory) return realTimeout(callback, ms, ...rest)
+      const run = (...given) => {
+        try {
+          return callback(...given)
+        } finally {
+          end(handle)
+        }
       }
-    }, ms, ...rest)
-    open.set(handle, { id, directory })
-    state.link.send("timer.open", directory, { id, ms })
-    return handle
-  })
-  globalThis.clearTimeout = function clearTimeout(handle) {
-    close(handle)
-    return realClear(handle)
+      const handle = realTimeout(run, ms, ...rest)
+      ends.set(Number(handle), begin(state, directory, ms))
+      return handle
+    }),
+    setInterval: likeReal(realInterval, (callback, ms = 0, ...rest) => {
+      const directory = ownerOf(state, ms)
+      const handle = realInterval(callback, ms, ...rest)
+      if (!directory) return handle
+      ends.set(Number(handle), begin(state, directory, ms))
+      realTimeout(end, LONGEST_TIMER_MS, handle).unref()
+      return handle
+    }),
+    clearTimeout: clearing(clearTimeout),
+    clearInterval: clearing(clearInterval),
   }
+  Object.assign(globalThis, patched)
+  Object.assign(timers, patched)
   patchPromises(state)
 }
 
@@ -66,17 +89,16 @@ function likeReal(real, patched) {
   return Object.defineProperties(patched, Object.getOwnPropertyDescriptors(real))
 }
 
-/** The waits that are promises. A named import of node:timers/promises is not seen: OpenCode has imported that before us. */
+/** The waits that are promises, but for a named import of node:timers/promises. */
 function patchPromises(state) {
+  const { promises } = timers
   const watched = (real) =>
     likeReal(real, (ms, ...rest) => {
       const directory = ownerOf(state, Number(ms))
-      if (!directory) return real(ms, ...rest)
-      const id = (state.timers += 1)
-      state.link.send("timer.open", directory, { id, ms: Number(ms) })
-      return real(ms, ...rest).finally(() => state.link.send("timer.closed", directory, { id }))
+      return directory ? real(ms, ...rest).finally(begin(state, directory, ms)) : real(ms, ...rest)
     })
   if (globalThis.Bun?.sleep) globalThis.Bun.sleep = watched(globalThis.Bun.sleep)
-  timers.promises.setTimeout = watched(timers.promises.setTimeout)
-  Object.defineProperty(globalThis.setTimeout, promisify.custom, { value: timers.promises.setTimeout })
+  promises.setTimeout = watched(promises.setTimeout)
+  promises.scheduler.wait = watched(promises.scheduler.wait)
+  Object.defineProperty(globalThis.setTimeout, promisify.custom, { value: promises.setTimeout })
 }

@@ -20,6 +20,7 @@ LYING = {
     "blocks-after-the-side-effect": {"executed": "fail"},
     "continues-late": {"continuations": "fail"},
     "continues-late-twin": {},
+    "continues-from-an-interval": {"continuations": "fail"},
     "aborts-and-says-nothing": {"continuations": "fail", "answer": "fail"},
     "continues-although-its-abort-failed": {"continuations": "fail"},
     "continues-into-a-running-turn": {"idle_before": "fail"},

@@ -49,10 +49,16 @@ print([new Own(5).getTime(), new Own() instanceof Own, structuredClone(new Date(
 GUARD = """
 import promises from "node:timers/promises"
 import { promisify } from "node:util"
+import { setInterval as namedInterval, setTimeout as named } from "node:timers"
+import { scheduler } from "node:timers/promises"
 const handles = []
 export function wait(...given) { handles.push(setTimeout(...given)); return handles.at(-1) }
+export function every(...given) { handles.push(setInterval(...given)); return handles.at(-1) }
+export function waitByName(...given) { handles.push(named(...given)); return handles.at(-1) }
+export function everyByName(...given) { handles.push(namedInterval(...given)); return handles.at(-1) }
 export const sleeps = {
   bun: async (ms) => { await Bun.sleep(ms) },
+  scheduler: async (ms) => { await scheduler.wait(ms) },
   promises: async (ms) => { await promises.setTimeout(ms) },
   promisified: async (ms) => { await promisify(setTimeout)(ms) },
 }
@@ -72,7 +78,7 @@ const kinds = () => told.map((one) => `${one.kind} ${one.id}`)
 def timers(run, script):
     script(GUARD, "a gärd/index.mjs")
     script("export const wait = (...given) => setTimeout(...given)", "opencode/index.mjs")
-    return lambda code: run(TIMERS + code)
+    return lambda code, before="": run(before + TIMERS + code)
 
 
 def test_a_guards_timer_is_told_until_it_has_run(timers):
@@ -125,11 +131,71 @@ print(kinds().length)
     ]
 
 
+def test_an_interval_is_told_until_it_is_cleared(timers):
+    code = """
+let ticks = 0
+await new Promise((done) => {
+  const handle = guard.every((by) => { if ((ticks += by) === 2) done(clearInterval(handle)) }, 5, 1)
+  print(kinds())
+})
+await over(20)
+print([ticks, kinds()])
+"""
+    assert timers(code) == [["timer.open 1"], [2, ["timer.open 1", "timer.closed 1"]]]
+
+
+def test_an_interval_for_ever_is_told_as_long_as_the_longest_timer(timers):
+    """`early` stands for the probe's own timer, which comes after 15 s."""
+    code = """
+clearInterval(guard.every(() => {}, 15_001))
+print(told)
+print(waits)
+const kept = guard.every(() => {}, 15_000)
+print([kinds(), waits])
+early.pop()()
+print(kinds())
+clearInterval(kept)
+print(kinds().length)
+"""
+    early = """
+const waits = [], early = [], real = globalThis.setTimeout
+globalThis.setTimeout = (done, ms, ...rest) => {
+  waits.push(ms); early.push(() => done(...rest)); return { unref() {} }
+}
+"""
+    assert timers(code, before=early) == [
+        [],
+        [],
+        [["timer.open 1"], [15_000]],
+        ["timer.open 1", "timer.closed 1"],
+        2,
+    ]
+
+
+@pytest.mark.parametrize("clear", ["clearTimeout(handle)", "clearInterval(handle)", "clearTimeout(Number(handle))"])
+@pytest.mark.parametrize("kind", ["wait", "every"])
+def test_either_clear_function_ends_either_kind(timers, kind, clear):
+    code = f"""
+const handle = guard.{kind}(() => print("never"), 5)
+{clear}
+await over(20)
+print(kinds())
+"""
+    assert timers(code) == [["timer.open 1", "timer.closed 1"]]
+
+
+@pytest.mark.parametrize("kind", ["wait", "every"])
+def test_a_named_import_of_node_timers_counts(timers, kind):
+    assert timers(f"clearInterval(guard.{kind}ByName(() => {{}}, '5')); print(told[0])") == [
+        {"kind": "timer.open", "directory": "/w", "id": 1, "ms": 5}
+    ]
+
+
 def test_a_timer_after_an_await_counts(timers):
     assert timers("await guard.later(1); print(kinds())") == [["timer.open 1", "timer.closed 1"]]
 
 
-@pytest.mark.parametrize("way", ["bun", "promises", "promisified"])
+@pytest.mark.parametrize("way", ["bun", "promises", "promisified", "scheduler"])
 def test_a_wait_that_is_a_promise_counts(timers, way):
     code = f"""
 const slept = guard.sleeps.{way}(5)
