@@ -35,19 +35,13 @@ export class Link {
 
   obey(order) {
     if (order.order === "clock") this.clock.offset += order.ms
-    if (order.order === "release") this.open(`${order.directory}\n${order.gate}`)
+    if (order.order === "release") this.gate(`${order.directory}\n${order.gate}`).open()
     this.send("pong", null, { id: order.id })
-  }
-
-  open(key) {
-    const gate = this.gate(key)
-    gate.opened = true
-    gate.open()
   }
 
   gate(key) {
     if (!this.waiting.has(key)) {
-      const gate = { opened: false }
+      const gate = {}
       gate.promise = new Promise((done) => (gate.open = done))
       this.waiting.set(key, gate)
     }
