@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from harness.expectations.base import Count, Expectation, Verdict, failed, passed, unknown
 from harness.expectations.markers import unknown_guard
-from harness.expectations.recoveries import Attempt, attempts, speaker
+from harness.expectations.recoveries import Attempt, attempts, speaker, unsent, unsent_words
 from harness.expectations.traffic import api_calls
 from harness.expectations.words import clip, count_words, times
 
@@ -29,7 +29,7 @@ class Continuations(Expectation):
     by: str | None = None
 
     def judge(self, record: Record) -> Verdict:
-        """Count the requests that became user messages."""
+        """Count the requests that became user messages; a message of unknown sender leaves the count open."""
         expected = times(self.times, "continuation") + (f" by {self.by}" if self.by else "")
         tries = [one for one in attempts(record) if self.session in (None, one.call.session)]
         evidence = _entries(tries)
@@ -42,7 +42,12 @@ class Continuations(Expectation):
         lost = [_answer(one) for one in mine if not one.message]
         actual = count_words(len(done), "continuation") + (f"; not taken up: {', '.join(lost)}" if lost else "")
         stops = tuple(call.request.seq for call in api_calls(record, "session.abort"))
-        verdict = passed if len(done) in self.times else failed
+        others = unsent(record, self.session)
+        possible = {number in self.times for number in range(len(done), len(done) + len(others) + 1)}
+        if len(possible) > 1:
+            seen = _entries(mine) + tuple(message.seq for message in others)
+            return unknown(f"{actual}, and {unsent_words(others)}", expected, seen, self.session or "")
+        verdict = passed if True in possible else failed
         return verdict(actual, expected, _entries(mine) or evidence or stops, self.session or "")
 
     def claims_absence(self) -> bool:
@@ -67,6 +72,9 @@ class IdleBefore(Expectation):
         """Look at each request; the first that came too early fails."""
         expected = "idle, after the last abort and before every continuation"
         tries = [one for one in attempts(record) if self.session in (None, one.call.session)]
+        others = unsent(record, self.session)
+        if others:
+            return unknown(unsent_words(others), expected, tuple(message.seq for message in others), self.session or "")
         if not tries:
             return failed("no continuation was sent", expected, _entries([]), self.session or "")
         proofs: list[int] = []

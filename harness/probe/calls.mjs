@@ -1,8 +1,11 @@
 // The API calls of guards: seen through globalThis.fetch, told apart by their directory, and spoiled where a scenario says so.
-// Routes and the directory header: opencode-facts.md D and L.
+// Routes and the directory header: opencode-facts.md D, G and L.
 import { clip } from "./link.mjs"
 
-/** Name a call as the SDK does: POST /session/ID/abort is session.abort; null for what is no call to OpenCode. */
+const ID = /^[a-z]{3}_/
+const SESSION = /\/(ses_[^/]*)/
+
+/** Name a call as the SDK does: POST /session/ID/abort is session.abort. Any other has its path's name, without ids. */
 function nameOf(method, path) {
   const session = /^\/session\/(ses[^/]*)(?:\/([a-z_]+))?/.exec(path)
   if (path === "/session/status") return "session.status"
@@ -11,7 +14,7 @@ function nameOf(method, path) {
   if (session?.[2]) return `session.${session[2]}`
   if (session) return { GET: "session.get", DELETE: "session.delete", PATCH: "session.update" }[method] ?? "session"
   if (path === "/session") return method === "POST" ? "session.create" : "session.list"
-  return path.slice(1).replaceAll("/", ".")
+  return path.slice(1).split("/").filter((word) => !ID.test(word)).join(".")
 }
 
 function headerOf(input, init, name) {
@@ -51,18 +54,23 @@ export function patchFetch(state) {
   globalThis.fetch = Object.assign(patched, real)
 }
 
-/** The instance whose server is called; undefined for a provider, a registry or any other address. */
+/**
+ * The instance whose server is called, found as OpenCode finds it: by the directory that the call names, else by its
+ * session. Undefined for a provider, a registry or any other address.
+ */
 function instanceOf(state, url, input, init) {
   const raw = headerOf(input, init, "x-opencode-directory") ?? url.searchParams.get("directory")
-  if (!raw) return undefined
-  const found = state.instances.get(raw.startsWith("%") ? decodeURIComponent(raw) : raw)
+  const session = SESSION.exec(url.pathname)?.[1]
+  const found = raw
+    ? state.instances.get(raw.startsWith("%") ? decodeURIComponent(raw) : raw)
+    : [...state.instances.values()].find((instance) => instance.sessions.has(session))
   return found?.origin === url.origin ? found : undefined
 }
 
 async function observed(state, instance, real, { url, input, init }) {
   const method = (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase()
   const call = nameOf(method, url.pathname)
-  const session = /\/(ses_[^/]*)/.exec(url.pathname)?.[1]
+  const session = SESSION.exec(url.pathname)?.[1]
   state.calls += 1
   const id = state.calls
   const tell = (kind, data) => state.link.send(kind, instance.directory, { id, call, ...data }, session)

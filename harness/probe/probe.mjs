@@ -45,7 +45,8 @@ function hashOf(directory, args) {
 function watchEvent(instance, tell, event) {
   const { type, properties = {} } = event
   const session = properties.sessionID ?? properties.info?.id
-  if (type === "session.created" && session) instance.sessions.add(session)
+  // By any event, not its creation alone: a process that was started again creates nothing.
+  if (session?.startsWith("ses_")) instance.sessions.add(session)
   if (!WATCHED.has(type)) return
   tell("hook.event", { type, id: event.id, status: properties.status?.type ?? null }, session)
 }

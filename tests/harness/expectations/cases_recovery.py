@@ -70,6 +70,42 @@ def idle_too_early() -> Story:
     return story
 
 
+def unseen() -> Story:
+    """The guard goes on by a call that nobody saw."""
+    story = recovery()
+    story.user_message("[ANTI-LOOP] Again.", synthetic=True)
+    return story
+
+
+def second_api() -> Story:
+    """The guard goes on through the second form of OpenCode's API, which has messages of its own."""
+    story = stopped_only()
+    story.event("session.next.prompted", prompt={"text": WORDS})
+    return story
+
+
+def known_senders() -> Story:
+    """A long prompt that the probe cuts, the same prompt twice, a task for a child, a command of the guard."""
+    story = Story(INFINITY)
+    story.add("user", "prompt", "runner", "main", step=1, text="x" * 5000)
+    story.user_message("x" * 4000 + "…")
+    story.prompt()
+    story.call("task", description="d", prompt="Find it.")
+    story.user_message("Find it.", "child")
+    story.prompt()
+    api(story, "session.command", 200)
+    story.user_message("What the command's template says.")
+    return story
+
+
+def program() -> Story:
+    """`opencode run` adds quotes, and no step knows its session."""
+    story = Story(INFINITY)
+    story.add("user", "prompt", "runner", None, step=1, text="Go on.")
+    story.user_message('"Go on."')
+    return story
+
+
 def without_probe() -> Story:
     story = Story(INFINITY)
     story.prompt()
@@ -112,7 +148,13 @@ CASES = (
     Case("continuations-lost", "fail", "continuations: 1", lambda: recovery(reached=False)),
     Case("continuations-whose", "fail", "continuations: {times: 1, by: doom-loop}", lambda: recovery(INFINITY, DOOM)),
     Case("continuations-no-guard", "unknown", "continuations: {times: 0, by: mine}", recovery),
+    Case("continuations-unseen", "unknown", "continuations: 1", unseen),
+    Case("continuations-second-api", "unknown", "continuations: 0", second_api),
     Case("one", "pass", "continuations: 1", recovery),
+    Case("unseen", "pass", "continuations: 1..", unseen),
+    Case("unseen elsewhere", "pass", "continuations: {times: 0, session: child}", unseen),
+    Case("known senders", "pass", "continuations: 1", known_senders),
+    Case("run", "pass", "continuations: 0", program),
     Case(
         "at most", "pass", "continuations: {times: ..2, session: main, by: infinity}", lambda: recovery(INFINITY, DOOM)
     ),
@@ -125,6 +167,7 @@ CASES = (
     Case("idle_before-busy", "fail", "idle_before: continuation", lambda: recovery(again="busy")),
     Case("idle_before-none", "fail", "idle_before: continuation", stopped_only),
     Case("idle_before-unseen", "unknown", "idle_before: continuation", without_probe),
+    Case("idle_before-sender", "unknown", "idle_before: continuation", unseen),
     Case("idle first", "pass", "idle_before: continuation", recovery),
     Case("in main", "pass", "idle_before: {of: continuation, session: main}", recovery),
     Case("order", "fail", "order: [continuation, stream_closed]", recovery),

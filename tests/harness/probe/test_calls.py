@@ -23,6 +23,9 @@ NAMES = [
     ("GET", "/session/ses_1/todo", "session.todo"),
     ("POST", "/tui/show-toast", "tui.show-toast"),
     ("GET", "/config", "config"),
+    ("POST", "/permission/per_1/reply", "permission.reply"),
+    ("POST", "/api/session/ses_1/permission", "api.session.permission"),
+    ("POST", "/api/session/ses_1/permission/per_1/reply", "api.session.permission.reply"),
 ]
 
 
@@ -56,9 +59,11 @@ print(told); print([answer.status, await answer.text()])
 
 
 def test_whose_call_it_is(run):
-    """By header as it is or encoded, or by the query; a provider, another server or another folder is left alone."""
+    """By header as it is or encoded, by the query, else by the session; every other address is left alone."""
     code = """
-serve(); state.instances.set("/w", instance()); state.instances.set("/ein ä", { ...instance(), directory: "/ein ä" })
+serve()
+state.instances.set("/ein ä", { ...instance(), directory: "/ein ä", sessions: new Set() })
+state.instances.set("/w", instance())
 const url = "http://127.0.0.1:4096/session/status"
 const header = (value) => ({ headers: new Headers({ "X-OpenCode-Directory": value }) })
 await fetch(url, header("/w"))
@@ -72,12 +77,18 @@ await fetch(url)
 await fetch(url, header("/other"))
 await fetch("http://127.0.0.1:9999/session/status", at)
 await fetch("https://models.example/v1/chat/completions", { method: "POST", body: "{}" })
+await fetch("http://127.0.0.1:4096/session/ses_3/abort")
+await fetch("http://127.0.0.1:9999/session/ses_1/abort")
 print([told, asked.length])
+await fetch("http://127.0.0.1:4096/session/ses_1/abort", header("/other"))
+await fetch("http://127.0.0.1:4096/session/ses_1/abort")
+print(told.filter((entry) => entry.kind === "api.request").map((entry) => [entry.directory, entry.call]))
 """
-    ours, (others, asked) = run(code)
+    ours, (others, asked), by_session = run(code)
     assert ours == ["/w", "/ein ä", "/w", "/w", "/w"]
     assert others == []
-    assert asked == 9, "every call reached its server"
+    assert asked == 11, "every call reached its server"
+    assert by_session == [["/w", "session.abort"]]
 
 
 def test_what_a_body_says(run):

@@ -160,8 +160,11 @@ event("session.error", {})
 event("session.idle", { sessionID: "ses_1" })
 event("session.deleted", { info: { id: "ses_1" } })
 event("server.connected")
+event("message.updated", { info: { id: "msg_1" } })
+event("message.updated", { sessionID: "ses_2", info: { id: "msg_2" } })
+print([...globalThis[Symbol.for("guardlab.probe")].instances.get(directory).sessions])
 """)
-    played.end()
+    assert played.end() == [["ses_1", "ses_2"]], "any event makes a session known: a new process creates none"
     assert played.told("hook.event") == [
         ("ses_1", {"type": "session.created", "id": "session.created", "status": None}),
         ("ses_1", {"type": "session.status", "id": "session.status", "status": "busy"}),

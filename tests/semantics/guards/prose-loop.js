@@ -3,7 +3,7 @@ const LOOPED = "Checking the containers now."
 
 export const onProseLoop = (id, act) => ({
   id,
-  server: async ({ client }) => {
+  server: async ({ client, serverUrl }) => {
     const prose = new Map()
     const acted = new Set()
     return {
@@ -14,11 +14,18 @@ export const onProseLoop = (id, act) => ({
         prose.set(sessionID, text)
         if (text.split(LOOPED).length <= 3 || acted.has(sessionID)) return
         acted.add(sessionID)
-        await act(client, sessionID)
+        await act(client, sessionID, serverUrl)
       },
     }
   },
 })
 
-export const goOn = (client, id) =>
-  client.session.promptAsync({ path: { id }, body: { parts: [{ type: "text", text: "[LYING] go on", synthetic: true }] } })
+export const WORDS = { parts: [{ type: "text", text: "[LYING] go on", synthetic: true }] }
+
+export const goOn = (client, id) => client.session.promptAsync({ path: { id }, body: WORDS })
+
+/** What a call without the client needs: OpenCode asks for its password (opencode-facts.md H), and for no directory. */
+export const HEADERS = {
+  authorization: `Basic ${btoa(`opencode:${process.env.OPENCODE_SERVER_PASSWORD ?? ""}`)}`,
+  "content-type": "application/json",
+}
