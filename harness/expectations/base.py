@@ -58,6 +58,11 @@ class Range:
         """Whether the number lies in the range."""
         return number >= self.low and (self.high is None or number <= self.high)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether one more could be too many: then a pass claims that no more came."""
+        return self.high is not None
+
     def __str__(self) -> str:
         """As the scenario file writes it."""
         return str(self.low) if self.low == self.high else f"{self.low}..{'' if self.high is None else self.high}"
@@ -81,7 +86,7 @@ def _positions(value: object) -> Range:
     wanted = _range(value)
     if wanted.high == 0:
         raise ValueError("positions count from 1")
-    return wanted
+    return Range(max(wanted.low, 1), wanted.high)
 
 
 SCHEMA = WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": RANGE.pattern}]})

@@ -46,5 +46,5 @@ class Blocked(Expectation):
         return judge_positions(hits, [call.last for call in calls], (what, words), self.nth, self.times)
 
     def claims_absence(self) -> bool:
-        """Whether no block at all would pass."""
-        return self.times is not None and 0 in self.times
+        """Whether one call or block more could fail."""
+        return self.nth is not None or (self.times is not None and self.times.bounded)

@@ -52,7 +52,7 @@ class Continuations(Expectation):
 
     def claims_absence(self) -> bool:
         """Whether one continuation more would fail: it would come after idle, when nothing else is waited for."""
-        return self.times.high is not None
+        return self.times.bounded
 
 
 class IdleBefore(Expectation):

@@ -50,6 +50,10 @@ class Order(Expectation):
         inner = [_expectation(moment).sessions() for moment in self.moments if isinstance(moment, dict)]
         return frozenset().union(*inner)
 
+    def claims_absence(self) -> bool:
+        """Whether one of the expectations in the list does."""
+        return any(_expectation(moment).claims_absence() for moment in self.moments if isinstance(moment, dict))
+
     def judge(self, record: Record) -> Verdict:
         """Find each moment and compare it with the one before."""
         precedence = Precedence(record)

@@ -50,8 +50,8 @@ class Permissions(Expectation):
         return (passed if right else failed)(actual, expected, evidence)
 
     def claims_absence(self) -> bool:
-        """Whether not being asked would pass."""
-        return 0 in self.asked
+        """Whether one question more could fail."""
+        return self.asked.bounded
 
 
 def _reply(answer: Entry | None) -> str:

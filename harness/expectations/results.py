@@ -60,6 +60,10 @@ class ToolResult(Expectation):
         said = f"the model was told {quoted(wrong[1])}" if wrong else "the model was told nothing of it"
         return replace(verdict, actual=f"{verdict.actual}; {said}")
 
+    def claims_absence(self) -> bool:
+        """Whether one call more could fail."""
+        return self.nth is not None
+
     def _words(self, first: str) -> str:
         if self.identical:
             return f"result with SHA-256 {first[:12]}"

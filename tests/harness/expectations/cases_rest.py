@@ -122,6 +122,9 @@ CASES = (
         "tool_result-identical", "fail", "tool_result: {tool: bash, nth: 1..2, identical: true}", lambda: told("a", "b")
     ),
     Case("identical", "pass", "tool_result: {tool: bash, nth: 1..2, identical: true}", lambda: told("a", "a")),
+    Case(
+        "identical first", "pass", "tool_result: {tool: bash, nth: ..2, identical: true}", lambda: told("a", "a", "b")
+    ),
     Case("event", "fail", "event: {type: session.status, has: {status: {type: retry, attempt: 2}}}", retried),
     Case("event-count", "fail", "event: {type: session.status, times: 0}", retried),
     Case("event-none", "fail", "event: {type: session.compacted}", retried),
