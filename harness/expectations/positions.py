@@ -24,13 +24,14 @@ def judge_positions(
     numbers = range(1, len(hits) + 1)
     seen = {number for number in numbers if hits[number - 1]}
     count = wanted or Range(0 if nth else 1, None)
-    must = set(range(max(nth.low, 1), max(nth.high or len(hits), nth.low, 1) + 1)) if nth else seen
+    wrong = {number for number in numbers if nth and (number in nth) != hits[number - 1]}
+    beyond = nth is not None and max(nth.low, nth.high or 0) > len(hits)
     expected = [f"exactly {range_positions(nth)}"] if nth else []
     expected += [times(count)] if wanted or not nth else []
     what, chosen = words
     actual = f"{what}: {positions(seen)} of {count_words(len(hits), 'call')}"
     wanted_words = f"{what}: {' and '.join(expected)} of the calls of {chosen}"
-    if must == seen and len(seen) in count:
+    if not (wrong or beyond) and len(seen) in count:
         return passed(actual, wanted_words, tuple(proofs[number - 1] for number in sorted(seen) or numbers))
-    order = sorted(numbers, key=lambda number: (number not in must ^ seen, number))
+    order = sorted(numbers, key=lambda number: (number not in wrong, number))
     return failed(actual, wanted_words, tuple(proofs[number - 1] for number in order))

@@ -74,22 +74,21 @@ def positions(numbers: Iterable[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    named = [f"the {_run(run)}" for run in runs]
+    named = [f"the {_run(run[0], run[-1])}" for run in runs]
     return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named) or "none"
 
 
-def _run(numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return ordinal(numbers[0])
-    return f"{ordinal(numbers[0])} {'to' if len(numbers) > 2 else 'and'} {ordinal(numbers[-1])}"
+def _run(first: int, last: int) -> str:
+    if first == last:
+        return ordinal(first)
+    return f"{ordinal(first)} {'and' if last == first + 1 else 'to'} {ordinal(last)}"
 
 
 def range_positions(wanted: Range) -> str:
     """Name the positions of a range: `the 3rd`, `the 3rd to 12th`, `the 3rd and all after it`."""
-    low = max(wanted.low, 1)
     if wanted.high is None:
-        return f"the {ordinal(low)} and all after it"
-    return positions(range(low, wanted.high + 1))
+        return f"the {ordinal(wanted.low)} and all after it"
+    return f"the {_run(wanted.low, wanted.high)}"
 
 
 def times(wanted: Range, noun: str = "") -> str:

@@ -102,6 +102,12 @@ CASES = (
     ),
     Case("blocked-range", "fail", "blocked: {tool: bash, nth: 3..5}", lambda: three_blocked_from(3, upto=4)),
     Case("blocked-beyond", "fail", "blocked: {tool: bash, nth: 3..12}", lambda: three_blocked_from(3)),
+    Case(
+        "blocked-far-beyond",
+        "fail",
+        "blocked: {tool: bash, nth: 3..9999999999999999999999}",
+        lambda: three_blocked_from(3),
+    ),
     Case("blocked-none", "fail", "blocked: {tool: read}", other_error),
     Case("blocked-absent", "fail", "blocked: {session: child, times: 0}", mixed),
     Case(
@@ -113,6 +119,7 @@ CASES = (
     Case("blocked-unknown-guard", "unknown", "blocked: {tool: bash, by: doom-loop}", lambda: three_blocked_from(3)),
     Case("nth", "pass", "blocked: {tool: bash, input: {command: git status}, nth: 3, by: infinity}", mixed),
     Case("nth range", "pass", "blocked: {tool: bash, nth: 3..5}", lambda: three_blocked_from(3)),
+    Case("nth from the first", "pass", "blocked: {tool: bash, nth: ..3}", lambda: three_blocked_from(1, upto=3)),
     Case("nth open", "pass", "blocked: {tool: bash, nth: 3..}", lambda: three_blocked_from(3)),
     Case("nth and times", "pass", "blocked: {tool: bash, nth: 3.., times: 2..3}", lambda: three_blocked_from(3)),
     Case("in the child", "pass", "blocked: {session: child, tool: grep, nth: 1}", mixed),
