@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.expectations.effects import effects
-from harness.expectations.markers import blocked_by, named_guards
-from harness.expectations.recoveries import attempts
+from harness.expectations.effects import Effect, effects
+from harness.expectations.markers import blocked_by, missing_marker, named_guards
+from harness.expectations.recoveries import attempts, unsent, unsent_words
 from harness.expectations.traffic import api_calls
 from harness.expectations.views import emissions, texts
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from harness.timeline import Entry, Record
 
-__all__ = ["MOMENTS"]
+__all__ = ["DOUBTS", "MOMENTS"]
 
 
 def _where(record: Record, seqs: Iterable[int | None]) -> list[Entry]:
@@ -36,15 +36,28 @@ def _blocked(record: Record) -> list[Entry]:
     return _where(record, (call.last for call in emissions(record) if blocked_by(call, guards)))
 
 
-def _executed(record: Record) -> list[Entry]:
+def _effects(record: Record) -> list[Effect]:
     calls = emissions(record)
-    tools = {call.tool for call in calls}
-    found = [effect for tool in tools for effect in effects(record, tool, [c for c in calls if c.tool == tool])]
-    return _where(record, (effect.entry for effect in found if effect.happened))
+    tools = dict.fromkeys(call.tool for call in calls)
+    return [effect for tool in tools for effect in effects(record, tool, [c for c in calls if c.tool == tool])]
+
+
+def _executed(record: Record) -> list[Entry]:
+    return _where(record, (effect.entry for effect in _effects(record) if effect.happened))
+
+
+def _unproven(record: Record) -> str:
+    doubts = [effect.doubt for effect in _effects(record) if effect.happened is None]
+    return f"a call completed although {doubts[0]}" if doubts else ""
 
 
 def _continuation(record: Record) -> list[Entry]:
     return [one.call.request for one in attempts(record) if one.message]
+
+
+def _unsent(record: Record) -> str:
+    messages = unsent(record)
+    return unsent_words(messages) if messages else ""
 
 
 def _answer(record: Record) -> list[Entry]:
@@ -64,3 +77,10 @@ MOMENTS: Mapping[str, tuple[str, Callable[[Record], list[Any]]]] = {
     "toast": ("a toast", lambda record: record.of("tui.toast.show")),
 }
 """Word -> what it means, and where a record shows it, in order of occurrence."""
+
+DOUBTS: Mapping[str, Callable[[Record], str]] = {
+    "continuation": _unsent,
+    "blocked": lambda record: missing_marker(named_guards(record, None)),
+    "executed": _unproven,
+}
+"""Word -> why it may have happened although a record does not show it; empty when it would."""

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from harness.expectations.base import Expectation, Verdict, failed, passed, unknown
 from harness.expectations.families import FAMILIES
-from harness.expectations.moments import MOMENTS
+from harness.expectations.moments import DOUBTS, MOMENTS
 from harness.expectations.precedence import Precedence
 from harness.expectations.words import clip, ordinal, value_words
 
@@ -105,7 +105,9 @@ def _missing(record: Record, moment: Moment, number: int, expected: str) -> Verd
     """Say what was not there; what the record cannot tell makes the order unknown too."""
     if isinstance(moment, str):
         seen = tuple(entry.seq for entry in MOMENTS[moment][1](record))
-        return failed(f"there was no {f'{ordinal(number)} ' if number > 1 else ''}{moment}", expected, seen)
+        doubt = DOUBTS[moment](record) if moment in DOUBTS else ""
+        actual = f"there was no {f'{ordinal(number)} ' if number > 1 else ''}{moment}"
+        return unknown(f"{actual}: {doubt}", expected, seen) if doubt else failed(actual, expected, seen)
     inner = _expectation(moment).judge(record)
     verdict = unknown if inner.status == "unknown" else failed
     words = (

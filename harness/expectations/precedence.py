@@ -35,7 +35,6 @@ class Precedence:
 
     def __init__(self, record: Record) -> None:
         """Find every link of the record once."""
-        self._margin = float(record.facts.get("probe_clock_error") or 0.0)
         self._after: dict[int, set[int]] = {}
         self._count = len(record.entries)
         for cause, effect in _links(record):
@@ -48,7 +47,7 @@ class Precedence:
         forward, back = self._leads(first, second), self._leads(second, first)
         if forward != back:
             return "before" if forward else "after"
-        margin = first.error + second.error + self._margin
+        margin = first.error + second.error
         if first.at + margin < second.at - _late(second):
             return "before"
         return "after" if second.at + margin < first.at - _late(first) else "unknown"

@@ -86,10 +86,19 @@ def _exchange(record: Record, received: Entry, closed: Entry | None) -> Exchange
 
 
 def api_calls(record: Record, *names: str) -> list[ApiCall]:
-    """Every API call of a guard of these names, or of any, in the order in which they were made."""
-    responses = {entry.data.get("id"): entry for entry in record.of("api.response")}
+    """Every API call of a guard of these names, or of any, in the order in which they were made.
+
+    A process that was started again counts its calls from 1 again: an answer belongs to the last request of its number.
+    """
+    asked: dict[int, Entry] = {}
+    answers: dict[int, Entry] = {}
+    for entry in record.of("api.request", "api.response"):
+        if entry.kind == "api.request":
+            asked[entry.data["id"]] = entry
+        elif entry.data["id"] in asked:
+            answers[asked.pop(entry.data["id"]).seq] = entry
     return [
-        ApiCall(entry.data["call"], record.name(entry.session), entry, responses.get(entry.data.get("id")))
+        ApiCall(entry.data["call"], record.name(entry.session), entry, answers.get(entry.seq))
         for entry in record.of("api.request")
         if not names or entry.data["call"] in names
     ]

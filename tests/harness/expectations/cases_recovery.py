@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handmade import INFINITY, Story
+from handmade import INFINITY, NAMELESS, Story
 from judging import Case
 
 DOOM = {"name": "doom-loop", "marker": "[DOOM-LOOP]", "path": "guard", "process": False}
@@ -15,8 +15,9 @@ def status(story: Story, state: str, session: str = "main") -> None:
     story.event("session.status", session, status={"type": state}, _id=event)
 
 
-def api(story: Story, call: str, answer: int | None, session: str = "main", **response) -> None:
-    number = story.ids = story.ids + 1
+def api(story: Story, call: str, answer: int | None, session: str = "main", number: int = 0, **response) -> None:
+    story.ids += 1
+    number = number or story.ids
     text = {"text": WORDS, "synthetic": True} if call == "session.prompt_async" else {}
     story.probe("api.request", session, "guard", id=number, call=call, method="POST", path="/", **text)
     story.probe(
@@ -113,9 +114,9 @@ def without_probe() -> Story:
     return story
 
 
-def apart(seconds: float, *, margin: float = 0.002) -> Story:
+def apart(seconds: float) -> Story:
     """The fake model sees the stream closed, and so much later (or earlier) the guard goes on."""
-    story = Story(INFINITY, probe_clock_error=margin)
+    story = Story(INFINITY)
     story.prompt()
     number = story.request()
     story.close(number, by="client")
@@ -124,7 +125,28 @@ def apart(seconds: float, *, margin: float = 0.002) -> Story:
     story.user_message(WORDS, synthetic=True)
     moved = [e for e in story.entries if e.seq > closed.seq]
     for entry in moved:
-        story.move(entry, closed.at + seconds + 0.01 * (entry.seq - moved[0].seq))
+        story.move(entry, closed.at + seconds + 0.01 * (entry.seq - moved[0].seq), error=0.002)
+    return story
+
+
+def told(*, marker: bool = True, seen: bool = True) -> Story:
+    """A call runs and a guard refuses another; without a marker nobody knows the refusal, and the run may be unseen."""
+    story = Story(INFINITY if marker else NAMELESS)
+    story.prompt()
+    story.call("bash", seen=seen, command="git status")
+    story.block("bash", command="git diff")
+    story.say("Clean.")
+    return story
+
+
+def restarted() -> Story:
+    """The guard goes on, is refused and is killed; in the new process, which counts anew, it is accepted."""
+    story = Story(INFINITY)
+    story.prompt()
+    api(story, "session.prompt_async", 500, number=1)
+    story.add("opencode", "exit", "runner", None, expected=True)
+    api(story, "session.prompt_async", 204, number=1)
+    story.user_message(WORDS, synthetic=True)
     return story
 
 
@@ -150,6 +172,7 @@ CASES = (
     Case("continuations-no-guard", "unknown", "continuations: {times: 0, by: mine}", recovery),
     Case("continuations-unseen", "unknown", "continuations: 1", unseen),
     Case("continuations-second-api", "unknown", "continuations: 0", second_api),
+    Case("continuations-restarted", "fail", "continuations: 2", restarted),
     Case("one", "pass", "continuations: 1", recovery),
     Case("unseen", "pass", "continuations: 1..", unseen),
     Case("unseen elsewhere", "pass", "continuations: {times: 0, session: child}", unseen),
@@ -183,6 +206,10 @@ CASES = (
     ),
     Case("order-inner-unknown", "unknown", "order: [stream_closed, {blocked: {by: doom-loop}}]", recovery),
     Case("order-absence", "fail", "order: [stream_closed, {blocked: {tool: read, times: 0}}]", recovery),
+    Case("order-no-marker", "unknown", "order: [blocked, answer]", lambda: told(marker=False)),
+    Case("order-unproven", "unknown", "order: [executed, answer]", lambda: told(seen=False)),
+    Case("order-unseen", "unknown", "order: [continuation, continuation]", unseen),
+    Case("told", "pass", "order: [executed, blocked, answer]", told),
     Case("recovery", "pass", "order: [prompt, abort, stream_closed, continuation, answer]", recovery),
     Case("idle between", "pass", "order: [abort, idle, continuation, idle]", recovery),
     Case("apart", "pass", ANSWER.replace(", answer", ""), lambda: apart(0.05)),

@@ -23,7 +23,7 @@ class Story:
 
     def __init__(self, *guards: dict[str, Any], **facts: Any) -> None:
         self.entries: list[Entry] = []
-        self.facts: dict[str, Any] = {"guards": list(guards), "probe_clock_error": 0.002, **facts}
+        self.facts: dict[str, Any] = {"guards": list(guards), **facts}
         self.counts: dict[str, int] = {}
         self.ids = 0
         self.turn: dict[str, str] = {}
@@ -140,9 +140,9 @@ class Story:
         self.entries[-1] = replace(entry, data=data)
         return self.entries[-1]
 
-    def move(self, entry: Entry, at: float) -> None:
+    def move(self, entry: Entry, at: float, *, error: float = 0.0) -> None:
         """Say that an entry happened at another time; its reporter's own count stays."""
-        self.entries[entry.seq - 1] = replace(entry, at=at)
+        self.entries[entry.seq - 1] = replace(entry, at=at, error=error)
 
     def record(self) -> Record:
         start = next((e.at for e in self.entries if e.kind == "prompt"), 100.0)
