@@ -19,20 +19,21 @@ LOGGED = "failed to load plugin"
 
 
 def check_loaded(scene: Scene) -> None:
-    """Return if every guard of the scenario is loaded (DESIGN.md, "Loaded").
+    """Return if every guard of the scenario is loaded in the process that was started last (DESIGN.md, "Loaded").
 
     That is: its private entry was evaluated to its end, and OpenCode neither published a load error (the only sign of a
     module that fails to import) nor logged one (the only sign of an init that throws; opencode-facts.md A.5).
     Raises NotLoadedError with what OpenCode said, DeadlineError when the instance does not boot.
     """
+    born, _ = scene.born
     # The config hook runs after every plugin was initialised (opencode-facts.md L).
     scene.timeline.wait(
-        lambda: any(e.kind == "config" for e in scene.timeline.entries),
+        lambda: any(e.kind == "config" for e in scene.timeline.since(born)),
         BOOT_SECONDS,
         lambda: "the probe, which OpenCode loads first",
     )
     scene.tools.control.flush()
-    evaluated = {e.data["url"] for e in scene.timeline.entries if e.kind == "loaded"}
+    evaluated = {e.data["url"] for e in scene.timeline.since(born) if e.kind == "loaded"}
     for guard in scene.props.guards:
         said = _refusal(scene, guard)
         if said:
@@ -43,20 +44,23 @@ def check_loaded(scene: Scene) -> None:
 
 
 def check_log(scene: Scene) -> None:
-    """Return if OpenCode's log, as far as the creation of the main session, tells of no guard that it refused.
+    """Return if OpenCode's log tells of no guard that it refused.
 
-    OpenCode writes its log late, up to seconds under load (seen in 1 of 850 short runs). A session is created after the
-    plugins were initialised, so once its line is there, a refusal would be there too. The log of a process that was
-    killed may never get so far.
+    OpenCode writes its log late, up to seconds under load (seen in 1 of 850 short runs). A session is created, and goes
+    on after a restart, when the plugins were initialised: once a line says so, a refusal would be there too. The log of
+    a process that was killed may never get so far.
     Raises NotLoadedError with what OpenCode said, DeadlineError when the line does not come.
     """
-    created = [f"created id={session} " for session, name in dict(scene.sessions).items() if name == "main"]
-    killed = any(entry.kind == "exit" for entry in scene.timeline.entries)
-    if created and scene.alive and not killed:
+    entries, lines = scene.born
+    if entries:
+        going = [f"session.id={e.session} " for e in scene.timeline.since(entries) if e.kind == "message.user"]
+    else:
+        going = [f"created id={session} " for session, name in dict(scene.sessions).items() if name == "main"]
+    if going and scene.alive:
         scene.timeline.wait(
-            lambda: any(created[0] in line for line in scene.log.lines()),
+            lambda: any(words in line for line in scene.log.lines()[lines:] for words in going),
             LOG_SECONDS,
-            lambda: f"OpenCode's log to say {created[0]!r}",
+            lambda: f"OpenCode's log to say {going[0]!r}",
         )
     for guard in scene.props.guards:
         said = _refusal(scene, guard)

@@ -137,6 +137,9 @@ def _do_steps(scene: Scene, limit: float) -> None:
         do(scene, step, limit)
         if scene.activity.unscripted:
             return
+        if step.kind == "restart":
+            scene.driver.status()  # the instance boots, and loads its plugins, at the first request
+            check_loaded(scene)
     if scene.alive and not _settled_last(scene):
         settle(scene, limit)
     catch_up(scene)

@@ -51,7 +51,8 @@ class Scene:
     Fields: `props` its folders; `program` OpenCode, and `driver` its client; `stage` the fake model's
     generation; `timeline`; `activity` what is still going on; `sessions` OpenCode's session id -> the scenario's name,
     to which the fake model's thread adds children; `deleted` the ids of those that a step has deleted; `ended` OpenCode
-    was killed by a step; `program_facts` what `opencode run` wrote to its standard error.
+    was killed by a step; `born` how many entries and lines of its log there were when it was started again;
+    `program_facts` what `opencode run` wrote to its standard error.
     """
 
     scenario: Scenario
@@ -67,6 +68,7 @@ class Scene:
     log: Tail = field(init=False)
     guard_logs: tuple[tuple[str, Tail], ...] = ()
     ended: bool = False
+    born: tuple[int, int] = (0, 0)
     program_facts: dict[str, Any] = field(default_factory=dict)
     _seen: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -187,6 +187,7 @@ def _restart(scene: Scene, step: Step, seconds: float) -> None:
         _kill(scene, step, seconds)
     scene.driver.close()
     scene.stage.mark_started()
+    scene.born = len(scene.timeline.entries), len(scene.log.lines())
     scene.server.start()
     scene.ended = False
     scene.connect()

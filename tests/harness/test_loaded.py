@@ -182,5 +182,45 @@ def test_a_log_that_never_gets_so_far_is_a_deadline(scene, guard, monkeypatch):
 def test_a_killed_process_may_not_have_written_its_log(scene, guard):
     here = scene(guard())
     created(here)
-    here.timeline.add("opencode", "exit", "runner", data={"expected": True})
+    here.program.up = False
     check_log(here)
+
+
+# -- a process that was started again
+
+
+@pytest.fixture
+def again(scene, guard, tmp_path):
+    """A guard that was at work in the first process, and whose creation of a session the log tells."""
+    one = guard()
+    here = scene(one)
+    evaluate(here, one)
+    (tmp_path / "opencode.log").write_text("")
+    with (tmp_path / "opencode.log").open("a") as log:
+        log.write(created(here))
+    here.timeline.add("opencode", "exit", "runner", data={"expected": True})
+    here.born = len(here.timeline.entries), len(here.log.lines())
+    return here, one
+
+
+def test_a_guard_is_loaded_anew_after_a_restart(again):
+    here, one = again
+    with pytest.raises(DeadlineError, match="the probe, which OpenCode loads first"):
+        check_loaded(here)
+    here.timeline.add("opencode", "config", "probe")
+    assert "never evaluated" in refused(here)
+    evaluate(here, one)
+    check_loaded(here)
+
+
+def test_the_log_of_a_restarted_process_is_waited_for(again, tmp_path, monkeypatch):
+    monkeypatch.setattr(loaded, "LOG_SECONDS", 0.0)
+    here, one = again
+    check_log(here)
+    here.timeline.add("opencode", "message.user", "probe", session="ses_1")
+    with pytest.raises(DeadlineError, match=r"OpenCode's log to say 'session\.id=ses_1 '"):
+        check_log(here)
+    with (tmp_path / "opencode.log").open("a") as log:
+        log.write(LOG.format(one.entry) + "level=INFO message=loop session.id=ses_1 step=0\n")
+    with pytest.raises(NotLoadedError, match="init boom"):
+        check_log(here)

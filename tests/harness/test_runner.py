@@ -108,6 +108,12 @@ def test_the_guard_is_proven_before_the_first_step_and_after_the_last(played):
     assert played("steps: [{prompt: Go.}]") == ["loaded?", "prompt 60", "catch up", "loaded?", "log?"]
 
 
+def test_the_guard_is_proven_anew_after_a_restart(played):
+    asked = played("steps: [{send: Go.}, kill, restart, {prompt: Go on.}]\nisolation: process")
+    assert asked == ["loaded?", "send 60", "kill 60", "restart 60", "status", "loaded?", "prompt 60", "catch up",
+                     "loaded?", "log?"]  # fmt: skip
+
+
 def test_a_run_that_is_not_settled_is_settled_at_the_end(played):
     assert played("steps: [{send: Go.}]\nstep_timeout: 5s") == [
         "loaded?",

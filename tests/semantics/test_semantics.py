@@ -16,6 +16,7 @@ ROUNDS = range(int(os.environ.get("GUARDLAB_ROUNDS", "1")))
 LYING = {
     "nothing": {"blocked": "fail", "executed": "fail"},
     "throws-at-init": {"not loaded": "no database"},
+    "leaves-at-once": {"not loaded": "OpenCode reported no error"},
     "exports-a-constant": {"not loaded": "Plugin export is not a function"},
     "blocks-after-the-side-effect": {"executed": "fail"},
     "continues-late": {"continuations": "fail"},
