@@ -75,7 +75,7 @@ def _closed(data: Data) -> str:
     by = str(data.get("ended_by"))
     repeats = f" ({data['repeats']} repeats)" if data.get("repeats") else ""
     if by == "fault":
-        ending = f", then fault {data.get('fault') or ''}".rstrip()
+        ending = f", then fault {', '.join(data.get('faults') or ())}".rstrip()
     else:
         ending = {"script": ", complete", "client": ", then closed by OpenCode"}.get(by, f", then {by}")
     status = f", status {data['status']}" if data.get("status") not in (None, 200) else ""

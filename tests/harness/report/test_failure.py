@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from exchanges import closed
 
 from fakemodel.source import Span
 from harness.expectations.base import failed, unknown
@@ -30,26 +31,17 @@ expect:
 """
 
 
-def entry(seq, at, lane, kind, **data):
+def entry(seq, at, lane, happened, **data):
     source = {"model": "fake", "user": "runner"}.get(lane, "events")
-    return Entry(seq, 100 + at, lane, kind, source, seq, "ses_1", data)
+    return Entry(seq, 100 + at, lane, happened, source, seq, "ses_1", data)
 
 
 def entries():
     yield entry(1, 0.0, "user", "prompt", step=1, text="Go.")
     for seq in range(2, 17):
         yield entry(seq, 0.01 * seq, "opencode", "session.updated")
-    yield entry(
-        17,
-        0.41,
-        "model",
-        "exchange.closed",
-        number=1,
-        chunks_sent=4,
-        chunks_scripted=9,
-        ended_by="fault",
-        fault="reset",
-    )
+    reset = closed(chunks_sent=4, chunks_scripted=9, ended_by="fault", faults=("reset",))
+    yield entry(17, 0.41, "model", "exchange.closed", **reset)
     yield entry(18, 0.42, "opencode", "session.updated")
     yield entry(19, 0.43, "opencode", "session.status", status={"type": "retry", "attempt": 1})
     for seq in range(20, 23):

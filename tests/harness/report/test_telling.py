@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from exchanges import closed
 
 from harness.report.telling import TELLERS, is_telling, tell
 from harness.timeline import Entry
@@ -30,22 +31,32 @@ CASES = [
     ("exchange.released", {"number": 1, "gate": "mid"}, "exchange 1: gate mid released"),
     (
         "exchange.closed",
-        {"number": 1, "ended_by": "script", "chunks_sent": 9, "chunks_scripted": 9},
+        closed(chunks_sent=9, chunks_scripted=9),
         "exchange 1: chunk 9 of 9 sent, complete",
     ),
     (
         "exchange.closed",
-        {"number": 1, "ended_by": "client", "chunks_sent": 61, "repeats": 3},
+        closed(ended_by="client", chunks_sent=61, repeats=3),
         "exchange 1: chunk 61 sent (3 repeats), then closed by OpenCode",
     ),
     (
         "exchange.closed",
-        {"number": 1, "ended_by": "fault", "chunks_sent": 0, "status": 429},
-        "exchange 1: chunk 0 sent, then fault, status 429",
+        closed(ended_by="fault", status=429, faults=("status",)),
+        "exchange 1: chunk 0 sent, then fault status, status 429",
     ),
     (
         "exchange.closed",
-        {"number": 1, "ended_by": "shutdown", "chunks_sent": 2},
+        closed(ended_by="fault", chunks_sent=5, chunks_scripted=12, faults=("delay", "reset")),
+        "exchange 1: chunk 5 of 12 sent, then fault delay, reset",
+    ),
+    (
+        "exchange.closed",
+        closed(ended_by="fault", status=500),
+        "exchange 1: chunk 0 sent, then fault, status 500",
+    ),
+    (
+        "exchange.closed",
+        closed(ended_by="shutdown", chunks_sent=2),
         "exchange 1: chunk 2 sent, then shutdown",
     ),
     (
