@@ -22,6 +22,7 @@ from harness.process.platform import System
 from harness.process.supervisor import sweep_tag_prefix
 from harness.report.failure import Failure, render
 from harness.report.outcome import kept_failures
+from harness.report.places import shown
 from harness.scenario.loader import load
 from harness.settings import Settings
 
@@ -46,8 +47,7 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable[ScenarioItem]:
         """Read the file; a mistake in it is a collection error with its place."""
-        shown = _shown(self.path, self.config)
-        scenario = load(self.path, shown_as=shown)
+        scenario = load(self.path, shown_as=shown(self.path, self.config.invocation_params.dir))
         yield ScenarioItem.from_parent(self, name=scenario.name, scenario=scenario)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002 - pytest's signature
@@ -77,14 +77,14 @@ class ScenarioItem(pytest.Item):
         systems, here = self.scenario.head.systems, System.detect().names
         if systems and not here.intersection(systems):
             pytest.skip(f"this scenario is for {', '.join(systems)}; this is {', '.join(sorted(here))}")
-        shown = _shown(self.path, self.config)
+        file = self.scenario.document.file
         try:
             lab = lab_of(self.config)
             run = lab.play(self.scenario, upcoming=self.upcoming, hold=_hold(self.config))
-            failures = kept_failures(run, lab.settings, shown, f"pytest {shown} --keep-runs=always")
+            failures = kept_failures(run, lab.settings, file, f"pytest {file} --keep-runs=always")
         except GuardlabError as error:
-            failures = [Failure(error.kind, file=shown, span=None, key=error.kind, problem=str(error))]
-        self.user_properties += properties(self.scenario, shown, failures)
+            failures = [Failure(error.kind, file=file, span=None, key=error.kind, problem=str(error))]
+        self.user_properties += properties(self.scenario, file, failures)
         if failures:
             raise ScenarioFailed(render(failures))
 
@@ -178,9 +178,3 @@ def _keywords(scenario: Scenario) -> Iterator[str]:
     source = scenario.head.source
     if isinstance(source, dict) and "row" in source:
         yield str(source["row"])
-
-
-def _shown(path: Path, config: pytest.Config) -> str:
-    """Name a file as the user typed it: relative to where pytest was started."""
-    base = config.invocation_params.dir
-    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)

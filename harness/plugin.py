@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.scenario import SUFFIX
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-SUFFIX = ".scenario.yaml"
 RUN = pytest.StashKey[str]()
 OWNER = pytest.StashKey[int]()
 WORKER_KEY, OWNER_KEY = "guardlab_run", "guardlab_owner"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import StrictUndefined, Template
 
 from harness.errors import SetupError
-from harness.scenario.loader import SUFFIX
+from harness.scenario import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

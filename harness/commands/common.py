@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from fakemodel.loading import SourceError
 from harness.errors import SetupError
+from harness.report.places import shown
 from harness.report.summary import Outcome
 from harness.scenario.loader import load
 from harness.settings import Settings
@@ -17,11 +17,12 @@ from harness.settings import Settings
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from harness.report.failure import Failure
     from harness.scenario.model import Scenario
 
-__all__ = ["exit_code", "outcome_of", "output", "scenario_at", "settings_from", "shown", "timeline_at"]
+__all__ = ["exit_code", "outcome_of", "output", "scenario_at", "settings_from", "timeline_at"]
 
 TIMELINE = "timeline.ndjson"
 
@@ -52,13 +53,6 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
     """Give 0 when all passed, 2 when those that did not could not even begin, else 1."""
     failed = {outcome.failed for outcome in outcomes} - {None}
     return 0 if not failed else 2 if failed == {"setup"} else 1
-
-
-def shown(path: Path) -> str:
-    """Name a path as a reader finds it: relative to the current folder where it lies below."""
-    here = Path.cwd()
-    whole = path.absolute()
-    return (whole.relative_to(here) if whole.is_relative_to(here) else path).as_posix()
 
 
 def scenario_at(path: Path) -> Scenario:

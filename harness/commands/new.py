@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.commands.common import output, shown
+from harness.commands.common import output
+from harness.report.places import shown
 from harness.scaffold import scaffold
 
 if TYPE_CHECKING:

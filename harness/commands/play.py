@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakemodel.loading import SourceError
-from harness.commands.common import exit_code, outcome_of, output, settings_from, shown
+from harness.commands.common import exit_code, outcome_of, output, settings_from
 from harness.corpus import named
 from harness.errors import SetupError
 from harness.hold import Hold
@@ -16,8 +16,10 @@ from harness.lab import Lab
 from harness.report.ci import marks, row, write_summary
 from harness.report.failure import render
 from harness.report.outcome import kept_failures
+from harness.report.places import shown
 from harness.report.summary import count_line
-from harness.scenario.loader import SUFFIX, load
+from harness.scenario import SUFFIX
+from harness.scenario.loader import load
 
 if TYPE_CHECKING:
     import argparse

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
+from harness.report.places import shown
+from harness.scenario import SUFFIX
+
 if TYPE_CHECKING:
     from harness.report.run import Run
     from harness.settings import Settings
@@ -19,15 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["folder_of", "keep"]
 
-SUFFIX = ".scenario.yaml"
 LOCK_SECONDS = 30
 
 
-def keep(run: Run, settings: Settings, shown: str, parameters: str = "") -> str | None:
+def keep(run: Run, settings: Settings, scenario: str, parameters: str = "") -> str | None:
     """Write the run's folder where `keep_runs` asks for it, and give it as a reader finds it; else None.
 
     The folder of an earlier run of the same item goes away in any case: what lies there is always of the last run.
-    `shown` names the scenario file as its user does; `parameters` tells apart the runs of one scenario (a guard, a
+    `scenario` names the file as its user does; `parameters` tells apart the runs of one scenario (a guard, a
     version).
     """
     folder = folder_of(settings.runs_dir, run.scenario.path, parameters)
@@ -38,12 +40,12 @@ def keep(run: Run, settings: Settings, shown: str, parameters: str = "") -> str 
     fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=settings.runs_dir))
     try:
         if wanted:
-            _write(fresh / "run", run, shown)
+            _write(fresh / "run", run, scenario)
         with FileLock(settings.runs_dir / ".lock", timeout=LOCK_SECONDS):
             _swap(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return _shown(folder) if wanted else None
+    return shown(folder) if wanted else None
 
 
 def folder_of(runs: Path, scenario: Path, parameters: str = "") -> Path:
@@ -72,11 +74,6 @@ def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()[:8]
 
 
-def _shown(folder: Path) -> str:
-    here = Path.cwd()
-    return (folder.relative_to(here) if folder.is_relative_to(here) else folder).as_posix()
-
-
 def _swap(fresh: Path, folder: Path) -> None:
     """Put the new folder in the old one's place; nobody meets a folder that is half written."""
     if folder.exists():
@@ -86,7 +83,7 @@ def _swap(fresh: Path, folder: Path) -> None:
         (fresh / "run").rename(folder)
 
 
-def _write(folder: Path, run: Run, shown: str) -> None:
+def _write(folder: Path, run: Run, scenario: str) -> None:
     (folder / "exchanges").mkdir(parents=True)
     if run.folder and (run.folder / "workspace").is_dir():
         shutil.copytree(run.folder / "workspace", folder / "workspace", symlinks=True)
@@ -95,7 +92,7 @@ def _write(folder: Path, run: Run, shown: str) -> None:
     (folder / "opencode.log").write_text(log, encoding="utf-8")
     for number, entries in _exchanges(run.record).items():
         _json(folder / "exchanges" / f"{number:03}.json", entries)
-    _json(folder / "verdicts.json", _verdicts(run, shown))
+    _json(folder / "verdicts.json", _verdicts(run, scenario))
 
 
 def _exchanges(record: Record) -> dict[int, list[dict[str, Any]]]:
@@ -110,9 +107,9 @@ def _exchanges(record: Record) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def _verdicts(run: Run, shown: str) -> dict[str, Any]:
+def _verdicts(run: Run, scenario: str) -> dict[str, Any]:
     return {
-        "scenario": shown,
+        "scenario": scenario,
         "passed": run.passed,
         "seconds": round(run.seconds, 3),
         "error": {"kind": run.error.kind, "text": str(run.error)} if run.error else None,

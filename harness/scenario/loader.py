@@ -17,6 +17,7 @@ from fakemodel.loading import (
     parse_script,
 )
 from harness.expectations import REGISTRY
+from harness.scenario import SUFFIX
 from harness.scenario.consistency import meant, out_of_reach, unknown_gates, unknown_invariants, unknown_sessions
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
 from harness.scenario.steps import STEPS, WaitFor
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GUARDS", "SUFFIX", "load", "loads"]
 
-SUFFIX = ".scenario.yaml"
 Place: TypeAlias = tuple[str | int, ...]
 
 GUARDS = {"infinity": "[ANTI-LOOP]", "doom-loop": "[DOOM-LOOP]", "anti-loop": "[DETECTOR "}
