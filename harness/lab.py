@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,6 +156,7 @@ class Lab:
         self._next = self._prepare(upcoming) if upcoming else None
         self._last = ready.folder
         run = runner.play(self._chosen(scenario), self, ready.props.result, hold)
+        wait([ready.props])  # a run that broke off early did not: its files would be kept while they are laid out
         return replace(run, folder=ready.folder)
 
     def _stop_model(self) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -125,6 +126,25 @@ def test_a_mistake_in_what_is_laid_out_belongs_to_its_run(make, tmp_path, stage)
         with pytest.raises(SetupError, match=r"^guard none.js: .*none.js does not exist"):
             lab.play(broken)
     assert len(stage) == 1
+
+
+def test_a_run_that_broke_off_early_leaves_whole_files(make, scenario, monkeypatch):
+    """Whoever keeps them copies them at once."""
+    broken_off = threading.Event()
+    real = room.lay_out
+
+    def slowly(*given):
+        broken_off.wait(20)
+        return real(*given)
+
+    def play(scenario, *_):
+        broken_off.set()
+        return Run(scenario, NOTHING, None, (), (), 0.0)
+
+    monkeypatch.setattr(room, "lay_out", slowly)
+    monkeypatch.setattr(room.runner, "play", play)
+    with make() as lab:
+        assert (lab.play(scenario).folder / "guard-1").is_dir()
 
 
 def test_another_guard_takes_the_place_of_each(make, tmp_path, stage):
