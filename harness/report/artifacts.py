@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import tempfile
 from hashlib import sha256
@@ -25,14 +24,13 @@ __all__ = ["folder_of", "keep"]
 LOCK_SECONDS = 30
 
 
-def keep(run: Run, settings: Settings, scenario: str, parameters: str = "") -> str | None:
+def keep(run: Run, settings: Settings, scenario: str) -> str | None:
     """Write the run's folder where `keep_runs` asks for it, and give it as a reader finds it; else None.
 
     The folder of an earlier run of the same item goes away in any case: what lies there is always of the last run.
-    `scenario` names the file as its user does; `parameters` tells apart the runs of one scenario (a guard, a
-    version).
+    `scenario` names the file as its user does.
     """
-    folder = folder_of(settings.runs_dir, run.scenario.path, parameters)
+    folder = folder_of(settings.runs_dir, run.scenario.path)
     wanted = settings.keep_runs == "always" or (settings.keep_runs == "on-failure" and not run.passed)
     if not wanted and not folder.exists():
         return None
@@ -48,7 +46,7 @@ def keep(run: Run, settings: Settings, scenario: str, parameters: str = "") -> s
     return shown(folder) if wanted else None
 
 
-def folder_of(runs: Path, scenario: Path, parameters: str = "") -> Path:
+def folder_of(runs: Path, scenario: Path) -> Path:
     """Give the folder of an item: no two items share one, and none lies inside another's.
 
     `scenarios/faults/reset.scenario.yaml` becomes `faults/reset`. Where the short name could meet another item's, more
@@ -59,8 +57,6 @@ def folder_of(runs: Path, scenario: Path, parameters: str = "") -> Path:
     stem = place.name.removesuffix(SUFFIX)
     beside = (scenario.parent / stem).is_dir()
     name = place.name if not inside else f"{stem}.scenario" if beside else stem
-    if parameters:
-        name += f"--{re.sub(r'[^A-Za-z0-9.]+', '-', parameters)}-{_hash(parameters)}"
     return runs.joinpath(*place.parts[1 if inside else 0 : -1], name)
 
 
