@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -45,4 +44,4 @@ def attach_line(scene: Scene) -> str:
     words = [str(program.binary.path), "attach", program.address, "--dir", scene.directory]
     words += ["--session", main] if main else []
     # opencode-facts.md H: the server asks for a password, and its client reads it from this variable.
-    return f"OPENCODE_SERVER_PASSWORD={shlex.quote(program.home.password)} {shlex.join(words)}"
+    return program.home.system.command_line(words, {"OPENCODE_SERVER_PASSWORD": program.home.password})

@@ -6,6 +6,7 @@ import importlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import psutil
 from harness.errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Machine", "System"]
 
@@ -99,6 +100,11 @@ def _first_bytes(path: Path) -> bytes:
             return file.read(4)
     except OSError:
         return b""
+
+
+def _quoted(text: str) -> str:
+    """Quote a text for PowerShell."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +234,13 @@ class System:
             if self.posix:
                 raise
             importlib.import_module("_winapi").CreateJunction(str(target), str(link))  # it exists on Windows only
+
+    def command_line(self, words: Sequence[str], variables: Mapping[str, str]) -> str:
+        """Return the line that runs a command with these variables in a terminal: a POSIX shell's, or PowerShell's."""
+        if self.posix:
+            return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(words)])
+        settings = [f"$env:{name} = {_quoted(value)}" for name, value in variables.items()]
+        return "; ".join([*settings, f"& {' '.join(map(_quoted, words))}"])
 
     def spawn_options(self) -> dict[str, Any]:
         """Return the arguments of `subprocess.Popen` that give a child a group of its own, away from our Ctrl-C."""

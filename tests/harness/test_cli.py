@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,7 @@ from harness.errors import DeadlineError, SetupError
 from harness.moved import Fact
 from harness.opencode.doctor import Check
 from harness.opencode.server import Server
+from harness.process.platform import System
 from harness.runner import judge
 from harness.schema import scenario_schema
 from harness.timeline import Entry, Record
@@ -30,7 +33,13 @@ LISTENING = SimpleNamespace(version="1.18.33", path="/bin/opencode", why="given 
 def here(tmp_path, monkeypatch):
     """A folder of its own, without what a CI service sets."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENCODE_TEST_BINARY", "GUARDLAB_OPENCODE_VERSION"):
+    for name in (
+        "GITHUB_ACTIONS",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_WORKSPACE",
+        "OPENCODE_TEST_BINARY",
+        "GUARDLAB_OPENCODE_VERSION",
+    ):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -154,9 +163,49 @@ def test_play_reports_what_failed_after_the_last_line(capsys):
     assert "\na.scenario.yaml:5:11: expectation failed: requests\n" in out
     assert '"Hello."' in out
     assert "\nc.scenario.yaml:4:10: deadline: after 1 s still waiting\n" in out
-    assert "\nreproduce: guardlab play c.scenario.yaml --keep-runs always\n" in out
+    assert "\nreproduce: guardlab play c.scenario.yaml --keep-runs=always\n" in out
     assert "\nartifacts: .guardlab/c.scenario.yaml/ (" in out
     assert out.endswith("\nguardlab: 1 passed, 2 failed (1 deadline, 1 expectation)\n")
+
+
+def test_a_scenario_for_another_system_is_skipped_and_not_counted_as_passed(labs, capsys, monkeypatch):
+    monkeypatch.setattr(System, "detect", lambda: System("linux", "x64"))
+    for name, systems in (("a", ""), ("b", "systems: [windows, wsl]\n"), ("c", "systems: [posix]\n")):
+        file = write(f"{name}.scenario.yaml")
+        file.write_text(file.read_text(encoding="utf-8") + systems, encoding="utf-8")
+    assert main(["play", "."]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[2] == "b.scenario.yaml skipped (for windows, wsl; this is linux)"
+    assert told[-1] == "guardlab: 2 passed, 1 skipped"
+    assert labs[0].upcoming == ["c", None]
+
+
+def test_what_cannot_be_told_is_a_kind_of_its_own_unless_something_failed_too(capsys):
+    unknown = "[{blocked: {by: doom-loop}}]"
+    write("a.scenario.yaml", unknown)
+    write("b.scenario.yaml", f"{unknown[:-1]}, {{requests: 1}}]")
+    assert main(["play", "."]) == 1
+    out = capsys.readouterr().out
+    assert "\na.scenario.yaml:5:11: unknown verdict: blocked\n" in out
+    assert out.endswith("\nguardlab: 0 passed, 2 failed (1 expectation, 1 unknown)\n")
+
+
+def test_the_command_that_plays_again_can_be_pasted_into_a_shell(capsys):
+    write("a b/c.scenario.yaml", FAILS)
+    Path("my guard").mkdir()
+    assert main(["play", "a b", "--guard", "my guard"]) == 1
+    again = re.search(r"^reproduce: (.*)$", capsys.readouterr().out, re.MULTILINE)[1]
+    assert shlex.split(again) == ["guardlab", "play", "a b/c.scenario.yaml", "--guard=my guard", "--keep-runs=always"]
+
+
+def test_a_version_that_was_asked_for_in_vain_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(LISTENING, "why", "given by OPENCODE_TEST_BINARY")
+    write("a.scenario.yaml")
+    assert main(["play", "a.scenario.yaml", "--opencode-version", "1.18.3"]) == 0
+    head = capsys.readouterr().out.splitlines()[0]
+    assert head == (
+        "opencode: 1.18.33 (/bin/opencode, given by OPENCODE_TEST_BINARY; --opencode-version 1.18.3 is passed over)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +238,10 @@ def test_play_hands_its_options_to_the_lab(labs, capsys):
     assert (made.settings.binary, made.settings.version) == ("oc", "1.18.3")
     assert (made.settings.keep_runs, made.settings.step_timeout) == ("never", 7.5)
     out = capsys.readouterr().out
-    assert "\nreproduce: guardlab play a.scenario.yaml --guard dist --keep-runs always\n" in out
+    assert (
+        "\nreproduce: guardlab play a.scenario.yaml --guard=dist --opencode-binary=oc --opencode-version=1.18.3"
+        " --step-timeout=7.5 --keep-runs=always\n"
+    ) in out
     assert "artifacts:" not in out
 
 
@@ -262,7 +314,7 @@ def test_a_disk_that_takes_no_more_does_not_cost_the_report(capsys):
 
 
 def scene(*, alive: bool = True) -> SimpleNamespace:
-    home = SimpleNamespace(environment=dict, password="it's secret")
+    home = SimpleNamespace(environment=dict, password="it's secret", system=System("linux", "x64"))
     server = Server(SimpleNamespace(path=Path("/bin/opencode")), home, supervisor=None)
     server.address = "http://127.0.0.1:4711"
     return SimpleNamespace(alive=alive, program=server, directory="/a b", sessions={"ses_c": "child", "ses_m": "main"})

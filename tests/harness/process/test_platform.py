@@ -186,6 +186,12 @@ def test_windows_without_git_has_no_shell(tmp_path, monkeypatch):
     assert LINUX.shell() == tmp_path / "bash"
 
 
+def test_a_command_line_can_be_pasted_into_a_terminal():
+    words, variables = ["/a b/opencode", "attach", "it's"], {"PASSWORD": "p'w"}
+    assert LINUX.command_line(words, variables) == """PASSWORD='p'"'"'w' '/a b/opencode' attach 'it'"'"'s'"""
+    assert WINDOWS.command_line(words, variables) == "$env:PASSWORD = 'p''w'; & '/a b/opencode' 'attach' 'it''s'"
+
+
 def test_a_child_gets_a_group_of_its_own():
     assert LINUX.spawn_options() == {"start_new_session": True}
     assert WINDOWS.spawn_options() == {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0x200)}
