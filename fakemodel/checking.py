@@ -48,7 +48,7 @@ _WANTED = {
     "less_than_equal": "at most {le}",
     "less_than": "less than {lt}",
     "string_too_short": "text that is not empty",
-    "too_short": "a list that is not empty",
+    "too_short": "a list of at least {min_length}",
     "literal_error": "{expected}",
     "enum": "{expected}",
     "string_pattern_mismatch": "text of the form {pattern}",
@@ -62,7 +62,7 @@ _WRITTEN = {
     "true or false": "write true or false",
     "a mapping": "a mapping is written {key: value}, or as lines of 'key: value'",
     "a list": "a list is written [a, b], or as lines that begin with '- '",
-    "a list that is not empty": "a list is written [a, b], or as lines that begin with '- '",
+    "a list of at least 1": "a list is written [a, b], or as lines that begin with '- '",
 }
 
 
@@ -118,7 +118,7 @@ def described(value: object) -> str:
 
 
 def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable[str] | None = None) -> ModelT:
-    """Return the value at ``path`` as an instance of ``model``; tuples are read from lists.
+    """Return the value at ``path`` as an instance of ``model``, which is strict; tuples are read from lists.
 
     With ``keys`` only these keys of a mapping are looked at. Raises SourceError with every problem at its
     place: an unknown key at the key, with the nearest known one; a missing key at the mapping that lacks it;
@@ -131,8 +131,8 @@ def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable
         message, hint = "an infinite number or NaN has no use here", "write a finite number, or quote it"
         raise document.error(Problem(message, document.spans[path], hint))
     try:
-        # JSON mode is strict about scalars, yet reads tuples from lists: YAML has no other sequence.
-        return model.model_validate_json(json.dumps(value), strict=True)
+        # JSON mode reads tuples from lists, which strict models refuse otherwise: YAML has no other sequence.
+        return model.model_validate_json(json.dumps(value))
     except ValidationError as error:
         raise document.error(*_problems(document, path, model, error)) from None
 
@@ -192,7 +192,8 @@ def _unknown_key(document: Document, place: Path, known: Iterable[str]) -> Probl
 
 def _mismatch(document: Document, place: Path, texts: list[str]) -> Problem:
     value = document.at(place)
-    message = f"wanted {' or '.join(texts)}, got {described(value)}"
+    few = isinstance(value, list) and value and texts[0].startswith("a list of")
+    message = f"wanted {' or '.join(texts)}, got {f'a list of {len(value)}' if few else described(value)}"
     span = document.spans[place]
     if "text" in texts and isinstance(value, bool | int | float):
         source = document.text.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1]

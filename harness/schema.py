@@ -14,6 +14,7 @@ from harness.expectations import REGISTRY
 from harness.expectations.base import Range
 from harness.expectations.families import FAMILIES
 from harness.expectations.moments import MOMENTS
+from harness.expectations.order import One
 from harness.invariants import INVARIANTS
 from harness.scenario.loader import GUARDS
 from harness.scenario.model import Head, PathGuard
@@ -132,11 +133,12 @@ def _expectations(families: Iterable[type[Expectation]]) -> Schema:
 
 
 def _name_moments(known: Schema) -> None:
-    """Say which words and expectations `order` takes; its model looks at them one by one."""
+    """Say which words `order` takes, and that each of its expectations stands alone."""
     items = {"anyOf": [{"enum": list(MOMENTS)}, _one_of(_expectations(FAMILIES))]}
     whole, bare = known[REGISTRY["order"].__name__]["anyOf"]
     for moments in (whole["properties"]["moments"], bare):
         moments["items"] = items
+    del known[One.__name__]
 
 
 # -- steps: what reading one gives back says what it may hold

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from harness.expectations.base import Expectation, Verdict, failed, passed
+from harness.expectations.base import CHILDREN, Expectation, Need, Verdict, failed, passed
 from harness.expectations.views import Text, texts
 from harness.expectations.words import quoted
 
@@ -25,6 +25,7 @@ class Answer(Expectation):
 
     kind: ClassVar[str] = "answer"
     shorthand: ClassVar[str | None] = "text"
+    child_needs: ClassVar[Need | None] = CHILDREN
     session: str = "main"
     text: str | None = None
     contains: str | None = None

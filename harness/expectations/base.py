@@ -7,12 +7,26 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema, model_validator
 
 if TYPE_CHECKING:
     from harness.timeline import Record
 
-__all__ = ["Count", "Expectation", "Positions", "Range", "Verdict", "failed", "passed", "unknown"]
+__all__ = [
+    "API_CALLS",
+    "CHILDREN",
+    "EVENTS",
+    "PROGRAM",
+    "Count",
+    "Expectation",
+    "Need",
+    "Positions",
+    "Range",
+    "Verdict",
+    "failed",
+    "passed",
+    "unknown",
+]
 
 RANGE = re.compile(r"^(\d+)?\.\.(\d+)?$")
 
@@ -98,16 +112,41 @@ Positions = Annotated[Range, PlainValidator(_positions), SCHEMA]
 """Positions among some calls, from 1: `3`, `3..12`, `3..` (the 3rd and all after it)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The only way of running OpenCode in which something can be seen, and `because` what is not seen in the other."""
+
+    via: Literal["serve", "run"]
+    because: str
+
+
+API_CALLS = Need("serve", "opencode run shows no API call of a guard")
+EVENTS = Need("serve", "opencode run has no stream of events")
+CHILDREN = Need("serve", "opencode run prints nothing of a child session")
+PROGRAM = Need("run", "only opencode run ends with its prompt")
+
+
 class Expectation(BaseModel, ABC):
     """One check that a scenario declares; `judge` is pure and reads nothing but the record.
 
     Class fields: `kind` the key in the scenario file; `shorthand` the field that a bare value sets
-    (`answer: text`), if any; `absence` in `claims_absence` tells the runner to wait longer before it judges.
+    (`answer: text`), if any; `needs` where it can be seen, None everywhere: elsewhere an absence would always pass;
+    `child_needs` the same where it is about a child session; `late` it is known when the run is over, and no step can
+    wait for it.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
     kind: ClassVar[str]
     shorthand: ClassVar[str | None] = None
+    needs: ClassVar[Need | None] = None
+    child_needs: ClassVar[Need | None] = None
+    late: ClassVar[bool] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """Put a bare value under the field that it is short for."""
+        return value if cls.shorthand is None or isinstance(value, dict) else {cls.shorthand: value}
 
     @abstractmethod
     def judge(self, record: Record) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.expectations.base import Count, Expectation, Positions, Verdict, unknown
+from harness.expectations.base import CHILDREN, Count, Expectation, Need, Positions, Verdict, unknown
 from harness.expectations.markers import blocked_by, missing_marker, named_guards, unknown_guard
 from harness.expectations.positions import judge_positions
 from harness.expectations.views import emissions, matching
@@ -25,6 +25,7 @@ class Blocked(Expectation):
     """
 
     kind: ClassVar[str] = "blocked"
+    child_needs: ClassVar[Need | None] = CHILDREN
     tool: str | None = None
     input: dict[str, Any] | None = None
     session: str | None = None

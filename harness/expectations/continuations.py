@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.expectations.base import Count, Expectation, Verdict, failed, passed, unknown
+from harness.expectations.base import API_CALLS, Count, Expectation, Need, Verdict, failed, passed, unknown
 from harness.expectations.markers import unknown_guard
 from harness.expectations.recoveries import Attempt, attempts, speaker, unsent, unsent_words
 from harness.expectations.traffic import api_calls
@@ -24,6 +24,7 @@ class Continuations(Expectation):
 
     kind: ClassVar[str] = "continuations"
     shorthand: ClassVar[str | None] = "times"
+    needs: ClassVar[Need | None] = API_CALLS
     times: Count
     session: str | None = None
     by: str | None = None
@@ -65,6 +66,7 @@ class IdleBefore(Expectation):
 
     kind: ClassVar[str] = "idle_before"
     shorthand: ClassVar[str | None] = "of"
+    needs: ClassVar[Need | None] = API_CALLS
     of: Literal["continuation"]
     session: str | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed, unknown
+from harness.expectations.base import CHILDREN, Count, Expectation, Need, Range, Verdict, failed, passed, unknown
 from harness.expectations.effects import effects
 from harness.expectations.views import emissions, matching
 from harness.expectations.words import call_words, count_words, times
@@ -26,6 +26,7 @@ class Executed(Expectation):
     """
 
     kind: ClassVar[str] = "executed"
+    child_needs: ClassVar[Need | None] = CHILDREN
     tool: str
     input: dict[str, Any] | None = None
     session: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed
+from harness.expectations.base import EVENTS, Count, Expectation, Need, Range, Verdict, failed, passed
 from harness.expectations.views import same
 from harness.expectations.words import clip, count_words, times, value_words
 
@@ -23,6 +23,7 @@ class Event(Expectation):
     """
 
     kind: ClassVar[str] = "event"
+    needs: ClassVar[Need | None] = EVENTS
     type: str
     session: str | None = None
     has: dict[str, Any] | None = None

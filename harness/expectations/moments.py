@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.expectations.base import API_CALLS, EVENTS, Need
 from harness.expectations.effects import Effect, effects
 from harness.expectations.markers import blocked_by, missing_marker, named_guards
 from harness.expectations.recoveries import attempts, unsent, unsent_words
@@ -15,7 +16,20 @@ if TYPE_CHECKING:
 
     from harness.timeline import Entry, Record
 
-__all__ = ["DOUBTS", "MOMENTS"]
+__all__ = ["MOMENTS", "Moment"]
+
+
+class Moment(NamedTuple):
+    """A word of `order`.
+
+    Fields: what it `means`; how to `find` its entries, in order of occurrence; what it `needs`; its `doubt`: why it may
+    have happened although a record does not show it, empty when it would.
+    """
+
+    means: str
+    find: Callable[[Record], list[Any]]
+    needs: Need | None = None
+    doubt: Callable[[Record], str] = lambda _record: ""
 
 
 def _where(record: Record, seqs: Iterable[int | None]) -> list[Entry]:
@@ -64,23 +78,19 @@ def _answer(record: Record) -> list[Entry]:
     return _where(record, [text.last for text in texts(record) if text.session == "main"][-1:])
 
 
-MOMENTS: Mapping[str, tuple[str, Callable[[Record], list[Any]]]] = {
-    "prompt": ("a prompt of the user", lambda record: record.of("prompt")),
-    "stream_closed": ("a stream that OpenCode closed", _hung_up),
-    "abort": ("a guard's abort", lambda record: [call.request for call in api_calls(record, "session.abort")]),
-    "idle": ("an idle session", _idle),
-    "continuation": ("a guard's continuation", _continuation),
-    "answer": ("the last text in session main", _answer),
-    "blocked": ("a blocked call", _blocked),
-    "executed": ("an executed call", _executed),
-    "permission": ("a question for a permission", lambda record: record.of("permission.asked", "permission.v2.asked")),
-    "toast": ("a toast", lambda record: record.of("tui.toast.show")),
+MOMENTS: Mapping[str, Moment] = {
+    "prompt": Moment("a prompt of the user", lambda record: record.of("prompt")),
+    "stream_closed": Moment("a stream that OpenCode closed", _hung_up),
+    "abort": Moment(
+        "a guard's abort", lambda record: [call.request for call in api_calls(record, "session.abort")], API_CALLS
+    ),
+    "idle": Moment("an idle session", _idle),
+    "continuation": Moment("a guard's continuation", _continuation, API_CALLS, _unsent),
+    "answer": Moment("the last text in session main", _answer),
+    "blocked": Moment("a blocked call", _blocked, doubt=lambda record: missing_marker(named_guards(record, None))),
+    "executed": Moment("an executed call", _executed, doubt=_unproven),
+    "permission": Moment(
+        "a question for a permission", lambda record: record.of("permission.asked", "permission.v2.asked"), EVENTS
+    ),
+    "toast": Moment("a toast", lambda record: record.of("tui.toast.show"), EVENTS),
 }
-"""Word -> what it means, and where a record shows it, in order of occurrence."""
-
-DOUBTS: Mapping[str, Callable[[Record], str]] = {
-    "continuation": _unsent,
-    "blocked": lambda record: missing_marker(named_guards(record, None)),
-    "executed": _unproven,
-}
-"""Word -> why it may have happened although a record does not show it; empty when it would."""

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    create_model,
+    model_validator,
+)
 
+from fakemodel.loading import suggest, wrong
 from harness.expectations.base import Expectation, Verdict, failed, passed, unknown
 from harness.expectations.families import FAMILIES
-from harness.expectations.moments import DOUBTS, MOMENTS
+from harness.expectations.moments import MOMENTS
 from harness.expectations.precedence import Precedence
 from harness.expectations.words import clip, ordinal, value_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
     from harness.timeline import Entry, Record
 
-__all__ = ["Order"]
+__all__ = ["One", "Order"]
 
-Moment = str | dict[str, Any]
-KINDS = {family.kind: family for family in FAMILIES}
+
+def _known(word: str) -> str:
+    if word not in MOMENTS:
+        near = suggest(word, MOMENTS)
+        hint = f"did you mean '{near}'?" if near else f"known are: {', '.join(MOMENTS)}"
+        raise wrong(f"order does not know '{word}'", hint)
+    return word
+
+
+class _One(BaseModel):
+    """An expectation in the list, under its kind as everywhere; a field for each family is added below."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    _written: Any = PrivateAttr()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        one = handler(value)
+        if len(one.model_fields_set) != 1:
+            raise wrong("an entry of order is a word or one expectation", "make an entry of the list for each")
+        one._written = value  # noqa: SLF001 - its own class is at work
+        return one
+
+    @property
+    def expectation(self) -> Expectation:
+        (kind,) = self.model_fields_set
+        found: Expectation = getattr(self, kind)
+        return found
+
+    def __str__(self) -> str:
+        """As the scenario file writes it."""
+        return clip(value_words(self._written), 60)
+
+
+if TYPE_CHECKING:
+    One = _One
+else:
+    One = create_model("One", __base__=_One, **{family.kind: (family, None) for family in FAMILIES})
+
+Moment = Annotated[str, AfterValidator(_known)] | One
 
 
 class Order(Expectation):
@@ -35,29 +86,20 @@ class Order(Expectation):
     shorthand: ClassVar[str | None] = "moments"
     moments: Annotated[tuple[Moment, ...], Field(strict=False, min_length=2)]
 
-    @field_validator("moments")
-    @classmethod
-    def _known(cls, moments: tuple[Moment, ...]) -> tuple[Moment, ...]:
-        for moment in moments:
-            if isinstance(moment, str):
-                _check_word(moment)
-            else:
-                _expectation(moment)
-        return moments
-
-    def sessions(self) -> frozenset[str]:
-        """Give the sessions that the expectations in the list mention."""
-        inner = [_expectation(moment).sessions() for moment in self.moments if isinstance(moment, dict)]
-        return frozenset().union(*inner)
+    def inner(self) -> Iterator[tuple[int, Expectation]]:
+        """Give the expectations in the list, each with its position there, from 0."""
+        for index, moment in enumerate(self.moments):
+            if isinstance(moment, One):
+                yield index, moment.expectation
 
     def claims_absence(self) -> bool:
         """Whether one of the expectations in the list does."""
-        return any(_expectation(moment).claims_absence() for moment in self.moments if isinstance(moment, dict))
+        return any(expectation.claims_absence() for _, expectation in self.inner())
 
     def judge(self, record: Record) -> Verdict:
         """Find each moment and compare it with the one before."""
         precedence = Precedence(record)
-        names = [_name(moment) for moment in self.moments]
+        names = [str(moment) for moment in self.moments]
         expected = ", then ".join(names)
         found: list[Entry] = []
         for index, moment in enumerate(self.moments):
@@ -94,8 +136,8 @@ def _apart(first: Entry, second: Entry) -> str:
 
 def _candidates(record: Record, moment: Moment) -> list[Entry]:
     if isinstance(moment, str):
-        return MOMENTS[moment][1](record)
-    verdict = _expectation(moment).judge(record)
+        return MOMENTS[moment].find(record)
+    verdict = moment.expectation.judge(record)
     proven = verdict.evidence if verdict.status == "pass" else ()
     by_seq = {entry.seq: entry for entry in record.entries}
     return [by_seq[seq] for seq in proven]
@@ -104,42 +146,11 @@ def _candidates(record: Record, moment: Moment) -> list[Entry]:
 def _missing(record: Record, moment: Moment, number: int, expected: str) -> Verdict:
     """Say what was not there; what the record cannot tell makes the order unknown too."""
     if isinstance(moment, str):
-        seen = tuple(entry.seq for entry in MOMENTS[moment][1](record))
-        doubt = DOUBTS[moment](record) if moment in DOUBTS else ""
+        found = MOMENTS[moment]
+        seen, doubt = tuple(entry.seq for entry in found.find(record)), found.doubt(record)
         actual = f"there was no {f'{ordinal(number)} ' if number > 1 else ''}{moment}"
         return unknown(f"{actual}: {doubt}", expected, seen) if doubt else failed(actual, expected, seen)
-    inner = _expectation(moment).judge(record)
+    inner = moment.expectation.judge(record)
     verdict = unknown if inner.status == "unknown" else failed
-    words = (
-        f"{_name(moment)} has no entry" if inner.status == "pass" else f"{_name(moment)} did not hold: {inner.actual}"
-    )
+    words = f"{moment} has no entry" if inner.status == "pass" else f"{moment} did not hold: {inner.actual}"
     return verdict(words, expected, inner.evidence)
-
-
-def _check_word(word: str) -> None:
-    if word not in MOMENTS:
-        near = get_close_matches(word, MOMENTS, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(MOMENTS)}"
-        raise ValueError(f"order does not know '{word}'; {hint}")
-
-
-def _expectation(moment: dict[str, Any]) -> Expectation:
-    """Read `{kind: value}`. Raises ValueError in plain words."""
-    if len(moment) != 1 or not set(moment) <= KINDS.keys():
-        raise ValueError(f"order wants a word or one expectation, got {clip(value_words(moment), 60)}")
-    ((kind, value),) = moment.items()
-    family = KINDS[kind]
-    try:
-        if isinstance(value, dict) or family.shorthand is None:
-            return family.model_validate(value)
-        return family.model_validate({family.shorthand: value})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(
-            f"{kind}{f' ({place})' if place else ''}: {first['msg'].removeprefix('Value error, ')}"
-        ) from None
-
-
-def _name(moment: Moment) -> str:
-    return moment if isinstance(moment, str) else clip(value_words(moment), 60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed
+from harness.expectations.base import EVENTS, Count, Expectation, Need, Range, Verdict, failed, passed
 from harness.expectations.words import count_words, times
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Permissions(Expectation):
     """
 
     kind: ClassVar[str] = "permissions"
+    needs: ClassVar[Need | None] = EVENTS
     action: str
     session: str | None = None
     asked: Count = Range(1, None)

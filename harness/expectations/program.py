@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from harness.expectations.base import Expectation, Verdict, failed, passed, unknown
+from harness.expectations.base import PROGRAM, Expectation, Need, Verdict, failed, passed, unknown
 from harness.expectations.words import quoted
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class Exit(Expectation):
 
     kind: ClassVar[str] = "exit"
     shorthand: ClassVar[str | None] = "code"
+    needs: ClassVar[Need | None] = PROGRAM
+    late: ClassVar[bool] = True
     code: int
 
     def judge(self, record: Record) -> Verdict:
@@ -45,6 +47,8 @@ class Stderr(Expectation):
 
     kind: ClassVar[str] = "stderr"
     shorthand: ClassVar[str | None] = "contains"
+    needs: ClassVar[Need | None] = PROGRAM
+    late: ClassVar[bool] = True
     contains: str
 
     def judge(self, record: Record) -> Verdict:

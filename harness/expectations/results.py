@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from harness.expectations.base import Expectation, Positions, Verdict
+from harness.expectations.base import CHILDREN, Expectation, Need, Positions, Verdict
 from harness.expectations.effects import result_of
 from harness.expectations.positions import judge_positions
 from harness.expectations.views import emissions, matching
@@ -29,6 +29,7 @@ class ToolResult(Expectation):
     """
 
     kind: ClassVar[str] = "tool_result"
+    child_needs: ClassVar[Need | None] = CHILDREN
     tool: str
     input: dict[str, Any] | None = None
     session: str | None = None

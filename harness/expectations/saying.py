@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import model_validator
 
-from harness.expectations.base import Count, Expectation, Range, Verdict, failed, passed, unknown
+from harness.expectations.base import EVENTS, Count, Expectation, Need, Range, Verdict, failed, passed, unknown
 from harness.expectations.words import count_words, quoted, times
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class Toast(Expectation):
 
     kind: ClassVar[str] = "toast"
     shorthand: ClassVar[str | None] = "contains"
+    needs: ClassVar[Need | None] = EVENTS
     contains: str
     times: Count = Range(1, None)
 
@@ -52,6 +53,7 @@ class Log(Expectation):
     """
 
     kind: ClassVar[str] = "log"
+    late: ClassVar[bool] = True
     contains: str | None = None
     times: Count = Range(1, None)
     absent: str | None = None

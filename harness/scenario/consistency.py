@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemodel.loading import Problem, suggest
+from harness.expectations.order import Order
 from harness.invariants import INVARIANTS
 from harness.scenario.model import MAIN
 
@@ -13,12 +14,30 @@ if TYPE_CHECKING:
 
     from fakemodel.loading import Document
     from fakemodel.script import Script
+    from harness.expectations.base import Expectation
     from harness.scenario.model import Check, Scenario, Step
     from harness.scenario.steps import WaitFor
 
-__all__ = ["meant", "out_of_reach", "unknown_gates", "unknown_invariants", "unknown_sessions"]
+__all__ = ["Place", "every_expectation", "meant", "unknown_gates", "unknown_invariants", "unknown_sessions"]
 
 Place: TypeAlias = tuple[str | int, ...]
+
+
+def every_expectation(
+    document: Document, steps: Iterable[Step], checks: Iterable[Check]
+) -> Iterator[tuple[Place, Expectation]]:
+    """Give every expectation of a file with the place of its value: of `wait_for`, of `expect`, and inside `order`."""
+    found: list[tuple[Place, Expectation]] = [
+        (("steps", step.index, step.kind, step.value.expectation.kind), step.value.expectation)
+        for step in steps
+        if step.kind == "wait_for" and step.value and step.value.expectation
+    ]
+    found += [(("expect", one.index, one.expectation.kind), one.expectation) for one in checks]
+    for place, one in found:
+        yield place, one
+        if isinstance(one, Order):
+            listed = (*place, "moments") if (*place, "moments") in document.spans else place
+            yield from (((*listed, index, inner.kind), inner) for index, inner in one.inner())
 
 
 def unknown_sessions(
@@ -29,9 +48,9 @@ def unknown_sessions(
     known = {MAIN, *script.sessions, *(str(step.value) for step in steps if step.kind == "new_session")}
     named = [found for step in steps for found in _sessions(step)]
     named += [
-        (("expect", one.index, one.expectation.kind, "session"), name)
-        for one in checks
-        for name in sorted(one.expectation.sessions())
+        ((*place, "session"), name)
+        for place, one in every_expectation(document, steps, checks)
+        for name in sorted(one.sessions())
     ]
     for place, name in named:
         if name not in known:
@@ -49,9 +68,6 @@ def _sessions(step: Step) -> Iterator[tuple[Place, str]]:
         wanted: WaitFor = step.value
         if wanted.idle:
             yield (*place, step.kind, "idle"), wanted.idle
-        if wanted.expectation:
-            for name in sorted(wanted.expectation.sessions()):
-                yield (*place, step.kind, wanted.expectation.kind, "session"), name
 
 
 def unknown_invariants(document: Document, allow: Iterable[str]) -> Iterator[Problem]:
@@ -72,25 +88,6 @@ def unknown_gates(scenario: Scenario) -> Iterator[Problem]:
             span = scenario.document.spans[place if step.kind == "release" else (*place, "gate")]
             hint = meant(gate, gates) if gates else "no reply and no API call has a gate"
             yield Problem(f"nothing holds at a gate called '{gate}'", span, hint)
-
-
-def out_of_reach(scenario: Scenario) -> Iterator[Problem]:
-    """Find what `opencode run` has no way to do."""
-    document = scenario.document
-    if scenario.head.opencode.via != "run":
-        return
-    if scenario.head.opencode.api:
-        # Seen: there a plugin's client calls OpenCode inside the process, and nothing passes through fetch.
-        hint = "use serve (leave 'via' out), where every call can be spoiled"
-        yield Problem(
-            "opencode run shows no API call of a guard, so none can be spoiled",
-            document.key_spans["opencode", "api"],
-            hint,
-        )
-    for step in scenario.steps:
-        if step.kind != "prompt":
-            hint = "use serve (leave 'via' out), which takes every step"
-            yield Problem(f"opencode run knows no {step.kind}; it runs prompts only", step.span, hint)
 
 
 def meant(word: str, known: Iterable[str]) -> str:

@@ -18,14 +18,14 @@ from fakemodel.loading import (
 )
 from harness.expectations import REGISTRY
 from harness.scenario import SUFFIX
-from harness.scenario.consistency import meant, out_of_reach, unknown_gates, unknown_invariants, unknown_sessions
+from harness.scenario.consistency import meant, unknown_gates, unknown_invariants, unknown_sessions
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
+from harness.scenario.reach import not_done_by_run, not_seen
 from harness.scenario.steps import STEPS, WaitFor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from fakemodel.loading import Span
     from harness.expectations.base import Expectation
 
 __all__ = ["GUARDS", "SUFFIX", "load", "loads"]
@@ -68,7 +68,7 @@ def _scenario(path: Path, document: Document) -> Scenario:
     if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
     scenario = Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
-    problems = [*unknown_gates(scenario), *out_of_reach(scenario)]
+    problems = [*unknown_gates(scenario), *not_done_by_run(scenario), *not_seen(scenario)]
     if problems:
         raise document.error(*problems)
     return scenario
@@ -201,16 +201,14 @@ class _Reader:
         raise self.document.error(Problem(f"wait_for does not know '{kind}'", self.document.key_spans[place], hint))
 
     def expectation(self, kind: str, place: Place) -> Expectation:
-        """Read `kind: value` where value is a mapping of fields or the one that the kind's shorthand names."""
+        """Read the value of `kind: value`."""
         model = REGISTRY.get(kind)
         if model is None:
             hint = meant(kind, REGISTRY)
             raise self.document.error(
                 Problem(f"no expectation is called '{kind}'", self.document.key_spans[place], hint)
             )
-        if isinstance(self.document.at(place), dict) or model.shorthand is None:
-            return check(self.document, place, model)
-        return check(_spelled_out(self.document, place, model.shorthand), (), model)
+        return check(self.document, place, model)
 
     def wrong_kind(self, value: Any, place: Place, what: str, known: tuple[str, ...]) -> None:
         """Say what is wrong with an entry that is not exactly one known thing."""
@@ -233,14 +231,3 @@ class _Reader:
         at = (*place, word)
         inside = at in self.document.key_spans
         self.problem(at if inside else place, message, hint, key=inside)
-
-
-def _spelled_out(document: Document, place: Place, field: str) -> Document:
-    """Give a bare value as a document of its own, in which it stands under the field that it is short for."""
-    depth = len(place)
-
-    def moved(spans: Mapping[Place, Span]) -> dict[Place, Span]:
-        return {(field, *path[depth:]): span for path, span in spans.items() if path[:depth] == place}
-
-    spans = {(): document.spans[place], **moved(document.spans)}
-    return Document(document.file, document.text, {field: document.at(place)}, spans, moved(document.key_spans))

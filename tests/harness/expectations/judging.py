@@ -41,11 +41,8 @@ def document(line: str) -> Document:
 
 def read(line: str) -> Expectation:
     source = document(line)
-    ((kind, value),) = source.value["expect"][0].items()
-    model = REGISTRY[kind]
-    if isinstance(value, dict) or model.shorthand is None:
-        return check(source, ("expect", 0, kind), model)
-    return model.model_validate({model.shorthand: value})
+    (kind,) = source.value["expect"][0]
+    return check(source, ("expect", 0, kind), REGISTRY[kind])
 
 
 def report(line: str, verdict: Verdict, record: Record, root: Path) -> str:

@@ -166,17 +166,35 @@ def test_sessions_of_the_script_and_of_steps_can_be_named():
         ("{requests: {kind: child, times: ..2}}", {"times": Range(0, 2), "of": "child"}),
         ("{continuations: 0}", {"times": Range(0, 0)}),
         ("{idle_before: continuation}", {"of": "continuation"}),
-        ("{exit: 1}", {"code": 1}),
-        ("{stderr: oops}", {"contains": "oops"}),
         ("{toast: loop}", {"contains": "loop", "times": Range(1, None)}),
         ("{blocked: {input: {a: [1, {b: null}]}, nth: 3..5}}", {"input": {"a": [1, {"b": None}]}, "nth": Range(3, 5)}),
         ("{stream_closed: {reply: 1, within: 2s}}", {"reply": 1, "within": 2.0}),
-        ("{order: [abort, {blocked: {nth: 3}}]}", {"moments": ("abort", {"blocked": {"nth": 3}})}),
+        ("{files: {files: text}}", {"files": {"files": "text"}}),
     ],
 )
 def test_expectations(written, fields):
     found = expected(written)
     assert {name: getattr(found, name) for name in fields} == fields
+
+
+def test_the_exit_code_and_the_standard_error_of_opencode_run_are_expected():
+    assert expected("{exit: 1}", opencode="{via: run}").code == 1
+    assert expected("{stderr: oops}", opencode="{via: run}").contains == "oops"
+
+
+@pytest.mark.parametrize("kind", ["blocked", "requests", "stream_closed", "files", "log", "order"])
+def test_what_is_seen_under_run_too_can_be_expected_there(kind):
+    values = {
+        "requests": "1", "stream_closed": "{reply: 1}", "files": "{a: absent}", "log": "{absent: a}",
+        "order": "[prompt, stream_closed, idle, answer, blocked, executed]",
+    }  # fmt: skip
+    assert expected(f"{{{kind}: {values.get(kind, '{}')}}}", opencode="{via: run}").kind == kind
+
+
+def test_order_holds_words_and_expectations():
+    order = expected("{order: [abort, {blocked: {nth: 3}}, {answer: a}]}")
+    assert [str(moment) for moment in order.moments] == ["abort", "{blocked: {nth: 3}}", "{answer: a}"]
+    assert [(index, one.kind) for index, one in order.inner()] == [(1, "blocked"), (2, "answer")]
 
 
 def test_files_are_expected_by_path():

@@ -1,0 +1,75 @@
+"""What a scenario asks for and can never see or do: under `opencode run`, under a server, before the run is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fakemodel.loading import Problem
+from harness.expectations.moments import MOMENTS
+from harness.expectations.order import Order
+from harness.scenario.consistency import every_expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from harness.expectations.base import Expectation, Need
+    from harness.scenario.consistency import Place
+    from harness.scenario.model import Scenario
+
+__all__ = ["not_done_by_run", "not_seen"]
+
+REMEDIES: Mapping[str, str] = {
+    "serve": "use serve (leave 'via' out)",
+    "run": "say opencode: {via: run}",
+}
+"""How to get to the way of running OpenCode that something needs."""
+
+
+def not_done_by_run(scenario: Scenario) -> Iterator[Problem]:
+    """Find what `opencode run` has no way to do."""
+    document = scenario.document
+    if scenario.head.opencode.via != "run":
+        return
+    if scenario.head.opencode.api:
+        # Seen: there a plugin's client calls OpenCode inside the process, and nothing passes through fetch.
+        yield Problem(
+            "opencode run shows no API call of a guard, so none can be spoiled",
+            document.key_spans["opencode", "api"],
+            f"{REMEDIES['serve']}, where every call can be spoiled",
+        )
+    for step in scenario.steps:
+        if step.kind != "prompt":
+            message = f"opencode run knows no {step.kind}; it runs prompts only"
+            yield Problem(message, step.span, f"{REMEDIES['serve']}, which takes every step")
+
+
+def not_seen(scenario: Scenario) -> Iterator[Problem]:
+    """Find expectations that nothing could fulfil, or break: where it is never seen, an absence always passes."""
+    via = scenario.head.opencode.via
+    for place, one in every_expectation(scenario.document, scenario.steps, scenario.checks):
+        awaited = place[0] == "steps"
+        if awaited and one.late:
+            span = scenario.document.key_spans[place]
+            yield Problem(f"no step can wait for {one.kind}: it is known when the run is over", span, _UNDER_EXPECT)
+        elif not (awaited and via == "run"):  # the step itself has been refused
+            yield from _needs(scenario, place, one)
+
+
+_UNDER_EXPECT = "write it under 'expect'"
+
+
+def _needs(scenario: Scenario, place: Place, one: Expectation) -> Iterator[Problem]:
+    document, via = scenario.document, scenario.head.opencode.via
+    about = one.sessions() or scenario.script.sessions.keys()
+    of_child = any(name.partition("[")[0] == "child" for name in about)
+    found: list[tuple[str, Place, Need | None]] = [
+        (one.kind, place, one.needs or (one.child_needs if of_child else None))
+    ]
+    if isinstance(one, Order):
+        listed = (*place, "moments") if (*place, "moments") in document.spans else place
+        words = [(index, word) for index, word in enumerate(one.moments) if isinstance(word, str)]
+        found += [(word, (*listed, index), MOMENTS[word].needs) for index, word in words]
+    for name, at, need in found:
+        if need and need.via != via:
+            span = document.key_spans.get(at) or document.spans[at]
+            yield Problem(f"'{name}' is never seen under {via}: {need.because}", span, REMEDIES[need.via])
