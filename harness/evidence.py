@@ -61,6 +61,7 @@ def collect(scene: Scene) -> dict[str, Any]:
         **scene.standing_facts(),
         **scene.program_facts,
         "unused": _unused(scene),
+        "api_faults": list(scene.scenario.head.opencode.api),
         **workspace_facts(scene),
         "log": log,
         "error_lines": [line for line in log if ERROR_LEVEL in line and _is_ours(scene, line)],

@@ -20,7 +20,7 @@ class Broken:
     """One invariant that does not hold.
 
     Fields: `name` as `allow` says it, `kind` of the report, `message` what was found, `evidence` entry positions,
-    `reply` (session, 1-based reply) where the script is meant.
+    `reply` (session, 1-based reply) where the script is meant, `call` (an API call's name) where its fault is.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class Broken:
         *,
         kind: Kind = "invariant",
         reply: tuple[str, int] | None = None,
+        call: str | None = None,
     ) -> None:
         """Build one."""
         self.name = name
@@ -38,6 +39,7 @@ class Broken:
         self.message = message
         self.evidence = evidence
         self.reply = reply
+        self.call = call
 
 
 def broken(record: Record, allowed: tuple[str, ...] = ()) -> list[Broken]:
@@ -64,6 +66,19 @@ def _unused(record: Record) -> Iterator[Broken]:
         times = f"{unused['used']} of {unused['wanted']} times"
         what = f"reply {unused['reply']} of session {unused['session']} was used {times}"
         yield Broken("unused", what, kind="script", reply=(unused["session"], unused["reply"]))
+
+
+def _unused_fault(record: Record) -> Iterator[Broken]:
+    """Every fault of an API call acts on one; of a call without an answer nobody knows, and it counts as one."""
+    if record.of("exchange.unscripted"):
+        return
+    answers = {entry.data["id"]: entry.data for entry in record.of("api.response")}
+    for name in record.facts.get("api_faults", ()):
+        calls = [entry for entry in record.of("api.request") if entry.data["call"] == name]
+        if all(call.data["id"] in answers and not answers[call.data["id"]]["fault"] for call in calls):
+            made = f"of {len(calls)} calls none was spoiled" if calls else "no guard made this call"
+            evidence = tuple(call.seq for call in calls)
+            yield Broken("unused_fault", f"the fault of {name} never acted: {made}", evidence, kind="script", call=name)
 
 
 def _invalid(name: str) -> Callable[[Record], Iterator[Broken]]:
@@ -153,6 +168,7 @@ INVARIANTS: Mapping[str, Callable[[Record], Iterator[Broken]]] = {
     "unscripted": _unscripted,
     "unused": _unused,
     "unreached_point": _unreached_point,
+    "unused_fault": _unused_fault,
     "orphan_tool_result": _invalid("orphan_tool_result"),
     "unanswered_call": _invalid("unanswered_call"),
     "no_tools": _invalid("no_tools"),

@@ -53,7 +53,6 @@ class Log(Expectation):
     """
 
     kind: ClassVar[str] = "log"
-    late: ClassVar[bool] = True
     contains: str | None = None
     times: Count = Range(1, None)
     absent: str | None = None

@@ -57,7 +57,7 @@ class Run:
         found += [
             Failure(
                 one.kind,
-                span=self._reply_place(one),
+                span=self._broken_place(one),
                 key=one.name,
                 problem=one.message,
                 evidence=one.evidence,
@@ -88,11 +88,12 @@ class Run:
             return self.scenario.steps[done].span
         return None
 
-    def _reply_place(self, one: Broken) -> Span | None:
+    def _broken_place(self, one: Broken) -> Span | None:
+        if one.call is not None:
+            return self.scenario.document.key_spans.get(("opencode", "api", one.call))
         if one.reply is None:
             return None
-        session, number = one.reply
-        script = self.scenario.script
+        (session, number), script = one.reply, self.scenario.script
         named = script.sessions.get(session)
-        replies = script.any_time if session == "any_time" else named.replies if named else ()
-        return replies[number - 1].span if replies else None
+        replies = named.replies if named else script.any_time
+        return replies[number - 1].span

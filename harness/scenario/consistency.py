@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from fakemodel.loading import Problem, suggest
 from harness.expectations.order import Order
 from harness.invariants import INVARIANTS
+from harness.scenario.calls import CALLS
 from harness.scenario.model import MAIN
 
 if TYPE_CHECKING:
@@ -15,12 +16,22 @@ if TYPE_CHECKING:
     from fakemodel.loading import Document
     from fakemodel.script import Script
     from harness.expectations.base import Expectation
-    from harness.scenario.model import Check, Scenario, Step
+    from harness.scenario.model import Check, Head, Scenario, Step
     from harness.scenario.steps import WaitFor
 
-__all__ = ["Place", "every_expectation", "meant", "unknown_gates", "unknown_invariants", "unknown_sessions"]
+__all__ = [
+    "Place",
+    "every_expectation",
+    "meant",
+    "unknown_calls",
+    "unknown_gates",
+    "unknown_invariants",
+    "unknown_sessions",
+]
 
 Place: TypeAlias = tuple[str | int, ...]
+
+STATUS = "session.status"
 
 
 def every_expectation(
@@ -88,6 +99,25 @@ def unknown_gates(scenario: Scenario) -> Iterator[Problem]:
             span = scenario.document.spans[place if step.kind == "release" else (*place, "gate")]
             hint = meant(gate, gates) if gates else "no reply and no API call has a gate"
             yield Problem(f"nothing holds at a gate called '{gate}'", span, hint)
+
+
+def unknown_calls(document: Document, head: Head, steps: Iterable[Step]) -> Iterator[Problem]:
+    """Find API calls that no guard can make, and answers to them that make no sense."""
+    spans = document.spans
+    named = [(document.key_spans["opencode", "api", name], name) for name in head.opencode.api]
+    for step in steps:
+        if step.kind == "wait_for" and step.value and step.value.api_call:
+            place: Place = ("steps", step.index, "wait_for", "api_call")
+            named.append((spans.get((*place, "call")) or spans[place], step.value.api_call.call))
+    for span, name in named:
+        if name not in CALLS:
+            near = suggest(name, CALLS)
+            hint = f"did you mean '{near}'?" if near else "calls have the SDK's names, such as session.abort"
+            yield Problem(f"no API call is called '{name}'", span, hint)
+    for name, fault in head.opencode.api.items():
+        if fault.busy and name != STATUS:
+            span = document.key_spans["opencode", "api", name, "busy"]
+            yield Problem(f"'busy' is an answer to {STATUS}, not to {name}", span, "choose another fault")
 
 
 def meant(word: str, known: Iterable[str]) -> str:

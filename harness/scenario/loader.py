@@ -18,7 +18,7 @@ from fakemodel.loading import (
 )
 from harness.expectations import REGISTRY
 from harness.scenario import SUFFIX
-from harness.scenario.consistency import meant, unknown_gates, unknown_invariants, unknown_sessions
+from harness.scenario.consistency import meant, unknown_calls, unknown_gates, unknown_invariants, unknown_sessions
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
 from harness.scenario.reach import not_done_by_run, not_seen
 from harness.scenario.steps import STEPS, WaitFor
@@ -65,6 +65,7 @@ def _scenario(path: Path, document: Document) -> Scenario:
         reader.problems += unknown_sessions(document, script, steps, checks)
     if head is not None:
         reader.problems += unknown_invariants(document, head.allow)
+        reader.problems += unknown_calls(document, head, steps)
     if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
     scenario = Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from fakemodel.loading import Document, Seconds, Span
+from fakemodel.loading import Document, Seconds, Span, wrong
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,17 +37,20 @@ class Workspace(Value):
     changes: dict[str, str] = Field(default_factory=dict)
 
 
+FAULTS = ("delay", "gate", "status", "hang", "throw", "busy")
+
+
 class ApiFault(Value):
     """What the probe does to a guard's API calls of one name (`session.abort`, `session.status`, ...).
 
-    One of: `delay` (seconds before the call), `gate` (hold until the step `release`), `status` (an HTTP status of its
-    own), `hang` (never answer), `throw` (a network error), `busy` (a status answer in which no session is ever idle).
-    `first: N` spoils the first N calls, `nth: N` the Nth only. `forward: true` lets the call happen and spoils the
-    answer.
+    Exactly one of: `delay` (seconds before the call), `gate` (hold until the step `release`), `status` (an HTTP status
+    of its own), `hang` (never answer), `throw` (a network error), `busy` (a status answer in which no session is ever
+    idle). `first: N` spoils the first N calls, `nth: N` the Nth only. `forward: true` lets the call happen and spoils
+    the answer.
     """
 
-    delay: Seconds | None = None
-    gate: str | None = None
+    delay: Annotated[Seconds, Field(gt=0)] | None = None
+    gate: Annotated[str, Field(min_length=1)] | None = None
     status: Annotated[int, Field(ge=400, le=599)] | None = None
     hang: bool = False
     throw: bool = False
@@ -55,6 +58,17 @@ class ApiFault(Value):
     forward: bool = False
     first: Annotated[int, Field(ge=1)] | None = None
     nth: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> ApiFault:
+        given = [kind for kind in FAULTS if getattr(self, kind)]
+        if len(given) != 1:
+            raise wrong(
+                f"a fault is one thing, got {' and '.join(given) or 'none'}", f"choose one of {', '.join(FAULTS)}"
+            )
+        if self.first and self.nth:
+            raise wrong("'first' and 'nth' exclude each other", "keep one of them", key="nth")
+        return self
 
 
 class OpenCode(Value):
@@ -181,5 +195,5 @@ class Scenario:
             or self.head.opencode.via == "run"
             or bool(self.head.opencode.env)
             or any(step.kind in ("kill", "restart") for step in self.steps)
-            or any(reply.elapsed for one in self.script.sessions.values() for reply in one.replies)
+            or any(reply.elapsed for reply in self.script.replies)
         )

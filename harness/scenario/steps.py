@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from fakemodel.loading import Document, Path, Problem, check
 from harness.expectations.base import Expectation
@@ -17,10 +17,10 @@ Matcher = Callable[[str, Path], Expectation]
 
 
 class ApiCall(Value):
-    """An API call of a guard by its name (`session.status`); `gate: true` waits until it is held at its gate."""
+    """An API call of a guard by its name (`session.status`), made so many `times`."""
 
     call: str
-    times: int = 1
+    times: Annotated[int, Field(ge=1)] = 1
 
 
 class PermissionAsked(Value):

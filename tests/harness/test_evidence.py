@@ -114,6 +114,7 @@ def test_the_facts(scene, tmp_path):
         **scene.standing_facts(),
         "stderr": "no",
         "unused": [{"session": "work", "reply": 2, "used": 1, "wanted": 3}],
+        "api_faults": [],
         "files": {"src/a.py": "hash", "exact": "hash", "big": "hash", "binary": "hash"},
         "contents": {"src/a.py": "print('ä')", "exact": "x" * 20_000},
         "log": ["level=INFO a", "level=ERROR b"],

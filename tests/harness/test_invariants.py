@@ -34,6 +34,9 @@ FAR = (
     },
 )  # fmt: skip
 UNUSED = {"session": "work", "reply": 2, "used": 1, "wanted": 3}
+ABORT = "session.abort"
+REQUEST = ("api.request", {"id": 1, "call": ABORT})
+ANSWER = ("api.response", {"id": 1, "call": ABORT, "status": 200, "fault": None})
 ABORTED = error("MessageAbortedError", "Aborted")
 FAILED = error("APIError", "Bad Request")
 CLOSED = ("exchange.closed", {"number": 1, "status": 200, "ended_by": "script"})
@@ -71,6 +74,19 @@ CASES = {
             ("unreached_point", "script", FAR[1]["reason"], (3,), None),
         ],
         [record(invalid("unanswered_call"))],
+    ),
+    "unused_fault": (
+        record(REQUEST, ANSWER, api_faults=["session.abort", "session.status"]),
+        [
+            ("unused_fault", "script", f"the fault of {ABORT} never acted: of 1 calls none was spoiled", (1,), None),
+            ("unused_fault", "script", "the fault of session.status never acted: no guard made this call", (), None),
+        ],
+        [
+            record(REQUEST, ("api.response", {**ANSWER[1], "fault": "status"}), api_faults=[ABORT]),
+            record(REQUEST, api_faults=[ABORT]),
+            record(UNSCRIPTED, api_faults=[ABORT]),
+            record(REQUEST, ANSWER),
+        ],
     ),
     "orphan_tool_result": (
         record(CLOSED, invalid("orphan_tool_result", "the result call_9 has no call")),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,13 @@ def test_an_invariant_stands_at_its_reply(reply, place):
     run = a_run(broken=(Broken("unused", "reply was used 0 of 1 times", (1,), kind="script", reply=reply),))
     assert places(run) == [("script", "unused", place)]
     assert run.failures()[0].proof == (1,)
+
+
+def test_a_fault_of_an_api_call_that_met_none_stands_at_its_key():
+    text = TEXT.replace("script:\n", "opencode:\n  api:\n    session.abort: {status: 500}\nscript:\n")
+    broken = Broken("unused_fault", "the fault of session.abort never acted", kind="script", call="session.abort")
+    run = replace(a_run(broken=(broken,)), scenario=loads(text, FILE))
+    assert places(run) == [("script", "unused_fault", (6, 5))]
 
 
 def test_an_expectation_stands_at_its_line():

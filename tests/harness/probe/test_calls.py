@@ -6,26 +6,12 @@ import json
 
 import pytest
 
+from harness.scenario.calls import CALLS
+
 NAMES = [
-    ("GET", "/session", "session.list"),
-    ("POST", "/session", "session.create"),
-    ("GET", "/session/status", "session.status"),
-    ("GET", "/session/ses_1", "session.get"),
-    ("PATCH", "/session/ses_1", "session.update"),
-    ("DELETE", "/session/ses_1", "session.delete"),
-    ("PUT", "/session/ses_1", "session"),
-    ("POST", "/session/ses_1/abort", "session.abort"),
-    ("POST", "/session/ses_1/prompt_async", "session.prompt_async"),
-    ("POST", "/session/ses_1/message", "session.prompt"),
-    ("GET", "/session/ses_1/message", "session.messages"),
-    ("POST", "/session/ses_1/permissions/per_1", "permission.reply"),
-    ("POST", "/session/ses_1/command", "session.command"),
-    ("GET", "/session/ses_1/todo", "session.todo"),
-    ("POST", "/tui/show-toast", "tui.show-toast"),
-    ("GET", "/config", "config"),
+    *((method, path, name) for name, (method, path) in CALLS.items()),
     ("POST", "/permission/per_1/reply", "permission.reply"),
-    ("POST", "/api/session/ses_1/permission", "api.session.permission"),
-    ("POST", "/api/session/ses_1/permission/per_1/reply", "api.session.permission.reply"),
+    ("PUT", "/session/ses_1", "session"),
 ]
 
 

@@ -14,7 +14,7 @@ from harness.scenario.model import ApiFault, GuardUse
 from harness.scenario.steps import ApiCall, PermissionAsked, PermissionReply, WaitFor
 
 HERE = Path("some/folder/a-case.scenario.yaml")
-CALLS = ApiCall(call="a.b", times=2)
+CALLS = ApiCall(call="session.abort", times=2)
 ASKED = PermissionAsked(action="bash")
 REQUIRED = {"title": "A case", "script": "[{say: Hello.}]", "steps": "[{prompt: Go.}]"}
 
@@ -107,10 +107,10 @@ def test_a_guard_is_a_name_options_a_path_or_a_list(written, uses):
         ),
         ("{wait_for: settled}", [("wait_for", WaitFor(settled=True))]),
         ("{wait_for: {idle: main}}", [("wait_for", WaitFor(idle="main"))]),
-        ("{wait_for: {api_call: a.b}}", [("wait_for", WaitFor(api_call=ApiCall(call="a.b")))]),
+        ("{wait_for: {api_call: session.abort}}", [("wait_for", WaitFor(api_call=ApiCall(call="session.abort")))]),
         (
-            "{wait_for: {api_call: {call: a.b, times: 2}}}",
-            [("wait_for", WaitFor(api_call=ApiCall(call="a.b", times=2)))],
+            "{wait_for: {api_call: {call: session.abort, times: 2}}}",
+            [("wait_for", WaitFor(api_call=ApiCall(call="session.abort", times=2)))],
         ),
         ("{wait_for: {permission: bash}}", [("wait_for", WaitFor(permission=ASKED))]),
         (
@@ -221,6 +221,7 @@ def test_a_check_and_a_step_know_their_place():
         {"steps": "[{send: Go.}, kill]"},
         {"steps": "[{send: Go.}, restart]"},
         {"script": "[{say: a, elapsed: 26s}]"},
+        {"script": "{main: [{say: a}], any_time: [{when: {user_says: x}, say: a, elapsed: 10m}]}"},
     ],
     ids=str,
 )
