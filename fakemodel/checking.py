@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from fakemodel.source import Document, Path, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pydantic_core import ErrorDetails
 
@@ -127,9 +127,10 @@ def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable
     value = document.at(path)
     if keys is not None:
         value = {key: value[key] for key in keys}
-    if not _finite(value):
+    useless = [document.spans[place] for place in _not_finite(value, path)]
+    if useless:
         message, hint = "an infinite number or NaN has no use here", "write a finite number, or quote it"
-        raise document.error(Problem(message, document.spans[path], hint))
+        raise document.error(*(Problem(message, span, hint) for span in useless))
     try:
         # JSON mode reads tuples from lists, which strict models refuse otherwise: YAML has no other sequence.
         return model.model_validate_json(json.dumps(value))
@@ -137,12 +138,12 @@ def check(document: Document, path: Path, model: type[ModelT], *, keys: Iterable
         raise document.error(*_problems(document, path, model, error)) from None
 
 
-def _finite(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(_finite(item) for item in value.values())
-    if isinstance(value, list):
-        return all(_finite(item) for item in value)
-    return not isinstance(value, float) or math.isfinite(value)
+def _not_finite(value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _not_finite(item, (*path, key))
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path
 
 
 def _problems(document: Document, path: Path, model: type[BaseModel], error: ValidationError) -> list[Problem]:

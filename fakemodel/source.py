@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import yaml
-from yaml.resolver import BaseResolver
+
+from fakemodel.composing import TAG, Composer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,10 @@ Path: TypeAlias = tuple[str | int, ...]
 MAX_VALUES = 100_000
 """Aliases can name a value many times over; a document that unfolds to more values than this is refused."""
 
-_TAG = "tag:yaml.org,2002:"
+MAX_DEPTH = 100
+"""Lists and mappings inside of each other; JSON, through which values are checked, is not read much deeper."""
+
+LONGEST_NUMBER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,48 +107,6 @@ class Document:
         return value
 
 
-class _CoreResolver(BaseResolver):
-    """The core schema of YAML 1.2: ``on``, ``No``, dates and ``12:30`` are text, unlike in YAML 1.1."""
-
-
-for _name, _pattern, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    (
-        "float",
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        "-+.0123456789",
-    ),
-):
-    _CoreResolver.add_implicit_resolver(_TAG + _name, re.compile(f"(?:{_pattern})$"), list(_first))
-
-
-class _Composer(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, yaml.composer.Composer, _CoreResolver):
-    """PyYAML in Python up to the node tree: its marks and messages are the same on every system."""
-
-    def __init__(self, text: str) -> None:
-        yaml.reader.Reader.__init__(self, text)
-        yaml.scanner.Scanner.__init__(self)
-        yaml.parser.Parser.__init__(self)
-        yaml.composer.Composer.__init__(self)
-        _CoreResolver.__init__(self)
-        self._in_plain = False
-
-    def scan_plain(self) -> yaml.ScalarToken:
-        """Read plain text; as in YAML 1.2, a question mark may stand in it between brackets too."""
-        self._in_plain = True
-        try:
-            return super().scan_plain()
-        finally:
-            self._in_plain = False
-
-    def peek(self, index: int = 0) -> str:
-        """Look ahead. PyYAML ends plain text between brackets at `?`, so it is shown a letter in its place."""
-        character: str = super().peek(index)
-        return "x" if character == "?" and self._in_plain else character
-
-
 def load_file(path: FilePath, *, shown_as: str | None = None) -> Document:
     """Read a YAML file.
 
@@ -179,8 +141,10 @@ class _Reader:
         self._open: set[int] = set()
 
     def read(self) -> Any:
+        composer = None
         try:
-            node = _Composer(self.text).get_single_node()
+            composer = Composer(self.text)
+            node = composer.get_single_node()
             if node is None:
                 self.spans[()] = START
                 return None
@@ -188,10 +152,14 @@ class _Reader:
         except yaml.YAMLError as error:
             self._fail(*_explained(error, self.text))
         except RecursionError:
-            self._fail("the document is nested too deep", START, "close some brackets")
+            mark = composer.get_mark() if composer else None
+            self._too_deep(Span(mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2) if mark else START)
 
     def _fail(self, message: str, span: Span, hint: str | None = None) -> NoReturn:
         raise SourceError(self.file, [Problem(message, span, hint)], self.text) from None
+
+    def _too_deep(self, span: Span) -> NoReturn:
+        self._fail(f"the document is nested more than {MAX_DEPTH} deep", span, "close some brackets")
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         span = _span(node)
@@ -199,6 +167,8 @@ class _Reader:
             self._fail("an alias (*) names a value that contains it", span, "write the value out")
         if len(self.spans) >= MAX_VALUES:
             self._fail(f"the document unfolds to more than {MAX_VALUES} values", span, "use fewer aliases (*)")
+        if len(path) > MAX_DEPTH:
+            self._too_deep(span)
         self.spans[path] = span
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
@@ -234,26 +204,32 @@ class _Reader:
         return key
 
     def _check_tag(self, node: yaml.Node, plain: str) -> None:
-        if node.tag not in (_TAG + plain, "!"):
-            self._fail(f"the tag {node.tag.replace(_TAG, '!!')} is not known here", _span(node), "remove the tag")
+        if node.tag not in (TAG + plain, "!"):
+            self._fail(f"the tag {node.tag.replace(TAG, '!!')} is not known here", _span(node), "remove the tag")
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        text = node.value
+        text, kind = node.value, node.tag.removeprefix(TAG)
+        if kind in ("int", "float") and len(text) > LONGEST_NUMBER:
+            self._fail(
+                f"a number of {len(text)} characters is too long", _span(node), "write a shorter one, or quote it"
+            )
         try:
-            if node.tag == _TAG + "null":
+            if kind == "null":
                 return None
-            if node.tag == _TAG + "bool":
+            if kind == "bool":
                 return text.lower() == "true"
-            if node.tag == _TAG + "int":
+            if kind == "int":
                 return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
-            if node.tag == _TAG + "float":
+            if kind == "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         except ValueError:
-            self._fail(
-                f"{text!r} is no {node.tag.removeprefix(_TAG)}", _span(node), "remove the tag, or quote the text"
-            )
+            self._fail(f"{text!r} is no {kind}", _span(node), "remove the tag, or quote the text")
         self._check_tag(node, "str")
-        return text
+        try:
+            # As in JSON, two escapes may make one character; half of one is none.
+            return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self._fail("an escape (\\u) is half of a character", _span(node), "write the character itself")
 
 
 def _span(node: yaml.Node) -> Span:

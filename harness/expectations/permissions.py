@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from harness.expectations.base import EVENTS, Count, Expectation, Need, Range, Verdict, failed, passed
 from harness.expectations.words import count_words, times
@@ -10,7 +10,10 @@ from harness.expectations.words import count_words, times
 if TYPE_CHECKING:
     from harness.timeline import Entry, Record
 
-__all__ = ["Permissions"]
+__all__ = ["Permissions", "Reply"]
+
+Reply: TypeAlias = Literal["once", "always", "reject"]
+"""What a user can answer."""
 
 
 class Permissions(Expectation):
@@ -25,7 +28,7 @@ class Permissions(Expectation):
     action: str
     session: str | None = None
     asked: Count = Range(1, None)
-    replied: Literal["once", "always", "reject"] | None = None
+    replied: Reply | None = None
 
     def judge(self, record: Record) -> Verdict:
         """Count the requests and look up their answers."""

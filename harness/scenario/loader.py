@@ -21,7 +21,7 @@ from harness.scenario import SUFFIX
 from harness.scenario.consistency import meant, unknown_calls, unknown_gates, unknown_invariants, unknown_sessions
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
 from harness.scenario.reach import not_done_by_run, not_seen
-from harness.scenario.steps import STEPS, WaitFor
+from harness.scenario.steps import AWAITED, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,8 +198,8 @@ class _Reader:
         """Read the expectation that `wait_for` waits for; what it knows besides has been read by then."""
         if kind in REGISTRY:
             return self.expectation(kind, place)
-        hint = meant(kind, (*WaitFor.model_fields.keys() - {"expectation"}, *REGISTRY))
-        raise self.document.error(Problem(f"wait_for does not know '{kind}'", self.document.key_spans[place], hint))
+        message = f"wait_for does not know '{kind}'"
+        raise self.document.error(Problem(message, self.document.key_spans[place], meant(kind, AWAITED)))
 
     def expectation(self, kind: str, place: Place) -> Expectation:
         """Read the value of `kind: value`."""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Protocol, get_args
 
 from pydantic import Field, model_validator
 
-from fakemodel.loading import Document, Path, Problem, check
+from fakemodel.loading import Document, Path, Problem, check, described
+from harness.expectations import REGISTRY
 from harness.expectations.base import Expectation
+from harness.expectations.permissions import Reply
+from harness.scenario.consistency import meant
 from harness.scenario.model import Value
 
-__all__ = ["STEPS", "ApiCall", "Matcher", "PermissionAsked", "PermissionReply", "StepKind", "WaitFor"]
+__all__ = ["AWAITED", "STEPS", "ApiCall", "Matcher", "PermissionAsked", "PermissionReply", "StepKind", "WaitFor"]
 
 Matcher = Callable[[str, Path], Expectation]
+REPLIES: tuple[str, ...] = get_args(Reply)
 
 
 class ApiCall(Value):
@@ -32,7 +36,7 @@ class PermissionAsked(Value):
 class PermissionReply(Value):
     """The user's answer to the oldest waiting request, or to that of one action."""
 
-    reply: Literal["once", "always", "reject"]
+    reply: Reply
     action: str | None = None
     message: str | None = None
 
@@ -52,6 +56,13 @@ class WaitFor(Value):
         if len(self.model_fields_set) != 1:
             raise ValueError("a wait_for step waits for exactly one thing")
         return self
+
+
+AWAITED = (
+    *(name for name in WaitFor.model_fields if name != "expectation"),
+    *(kind for kind, family in REGISTRY.items() if not family.late),
+)
+"""Every word that a `wait_for` may hold."""
 
 
 class StepKind(Protocol):
@@ -78,7 +89,8 @@ class _Nothing:
 
     def read(self, _matcher: Matcher, document: Document, place: Path, value: Any) -> None:
         if value is not None:
-            raise document.error(Problem(f"{place[-1]} holds nothing, got {value!r}", _span(document, place)))
+            message = f"{place[-1]} holds nothing, got {described(value)}"
+            raise document.error(Problem(message, _span(document, place), f"write '- {place[-1]}'"))
 
 
 class _Permission:
@@ -87,11 +99,11 @@ class _Permission:
     def read(self, _matcher: Matcher, document: Document, place: Path, value: Any) -> PermissionReply:
         if isinstance(value, dict):
             return check(document, place, PermissionReply)
-        if value in ("once", "always", "reject"):
+        if value in REPLIES:
             return PermissionReply(reply=value)
-        raise document.error(
-            Problem(f"a permission is answered with once, always or reject; got {value!r}", _span(document, place))
-        )
+        message = f"a permission is answered with {', '.join(REPLIES)}; got {described(value)}"
+        hint = meant(value, REPLIES) if isinstance(value, str) else "write, for example, permission: once"
+        raise document.error(Problem(message, _span(document, place), hint))
 
 
 class _WaitFor:
@@ -103,13 +115,12 @@ class _WaitFor:
         if value == "settled":
             return WaitFor(settled=True)
         if not isinstance(value, dict) or len(value) != 1:
-            raise document.error(
-                Problem(
-                    "wait_for wants 'settled' or one of gate, api_call, permission, idle or an expectation",
-                    _span(document, place),
-                )
-            )
+            message = "wait_for wants 'settled' or one of gate, api_call, permission, idle or an expectation"
+            raise document.error(Problem(message, _span(document, place), _awaited_hint(value)))
         ((kind, inner),) = value.items()
+        if kind == "settled":
+            hint = "write 'wait_for: settled'"
+            raise document.error(Problem("settled holds nothing", document.key_spans[*place, kind], hint))
         if kind in ("gate", "idle"):
             text = _Text(f"the name of a {'gate' if kind == 'gate' else 'session'}")
             return WaitFor.model_validate({kind: text.read(matcher, document, (*place, kind), inner)})
@@ -120,6 +131,14 @@ class _WaitFor:
         if kind in self.own:
             return WaitFor.model_validate({kind: check(document, (*place, kind), self.own[kind])})
         return WaitFor(expectation=matcher(kind, (*place, kind)))
+
+
+def _awaited_hint(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        return "make a wait_for step for each"
+    if not isinstance(value, str):
+        return "write, for example, wait_for: settled"
+    return f"write it as 'wait_for: {{{value}: ...}}'" if value in AWAITED else meant(value, AWAITED)
 
 
 def _span(document: Document, place: Path) -> Any:

@@ -84,7 +84,7 @@ def test_only_the_keys_asked_for_are_looked_at():
         ("{title: a, by_name: {b: c}}", "f.yaml:1:25: wanted a whole number, got text ('c')"),
         ("{title: a, inner: {name: b}, many: [{name: c}]}", "f.yaml:1:30: 'inner' cannot stand beside 'many'"),
         ("[a]", "f.yaml:1:1: wanted a mapping, got a list"),
-        ("{title: a, by_name: {b: .inf}}", "f.yaml:1:1: an infinite number or NaN has no use here"),
+        ("{title: a, by_name: {b: .inf}}", "f.yaml:1:25: an infinite number or NaN has no use here"),
     ],
 )
 def test_errors_say_what_was_wanted_and_found(text, error):

@@ -101,8 +101,21 @@ def test_errors_show_the_place(text, error):
     assert refused(text).startswith(error)
 
 
-def test_deep_nesting_is_an_error():
-    assert refused("[" * 2000).startswith("f.yaml:1:1: the document is nested too deep\n 1 | [[[")
+@pytest.mark.parametrize(
+    "text", ["[" * 2000, "[" * 102 + "]" * 102, f"[&a {'[' * 60}{']' * 60}, {'[' * 60}*a{']' * 60}]"]
+)
+def test_deep_nesting_is_an_error(text):
+    error = refused(text)
+    assert "the document is nested more than 100 deep\n 1 | [" in error
+    assert not error.startswith("f.yaml:1:1:")
+
+
+def test_what_json_could_not_carry_is_refused_where_it_stands():
+    assert load_text('["\\ud83d\\ude00", "a\\u00e9"]', "f.yaml").value == ["😀", "aé"]
+    assert refused('[a, "b\\ud800"]').startswith("f.yaml:1:5: an escape (\\u) is half of a character")
+    for number in ("7" * 5000, "0x" + "f" * 5000, "1." + "0" * 5000):
+        first = refused(f"[a, {number}]").splitlines()[0]
+        assert first == f"f.yaml:1:5: a number of {len(number)} characters is too long"
 
 
 def test_aliases_cannot_unfold_without_bound():

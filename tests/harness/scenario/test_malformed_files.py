@@ -16,7 +16,7 @@ from fakemodel.loading import SourceError
 from harness.expectations import REGISTRY
 from harness.invariants import INVARIANTS
 from harness.scenario.loader import loads
-from harness.scenario.steps import STEPS
+from harness.scenario.steps import AWAITED, STEPS
 
 FILE = Path(__file__).parent / "malformed.txt"
 CASE_END, CASE_PART = "=" * 40 + "\n", "-" * 40 + "\n"
@@ -40,7 +40,8 @@ def error_of(case: str) -> SourceError:
 def shown(error: SourceError) -> str:
     """Write the error as the file holds it; a registry that grows does not change what it says."""
     text = f"{error}\n"
-    for what, registry in (("EXPECTATION", REGISTRY), ("STEP", STEPS), ("INVARIANT", INVARIANTS)):
+    registries = {"EXPECTATION": REGISTRY, "AWAITED": AWAITED, "STEP": STEPS, "INVARIANT": INVARIANTS}
+    for what, registry in registries.items():
         text = text.replace(", ".join(sorted(registry)), f"EVERY {what}")
     return text
 
