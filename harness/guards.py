@@ -65,7 +65,7 @@ def install(use: GuardUse, root: Path, directory: Path, environ: Mapping[str, st
         copy = root / layout.base.name
         _copy(layout, copy)
         if use.path is not None:
-            _hand_over_build(layout, copy, replace(use, name="infinity", path=None), environ)
+            _hand_over_build(layout, root, copy, replace(use, name="infinity", path=None), environ)
         entry = copy / layout.entry.relative_to(layout.base)
         _announce(entry, use.name, directory)
     url = (copy / source.relative_to(layout.base)).as_uri()
@@ -200,7 +200,7 @@ def _copy(layout: Layout, copy: Path) -> None:
     _link_modules(layout, copy)
 
 
-def _hand_over_build(layout: Layout, copy: Path, infinity: GuardUse, environ: Mapping[str, str]) -> None:
+def _hand_over_build(layout: Layout, root: Path, copy: Path, infinity: GuardUse, environ: Mapping[str, str]) -> None:
     """Give a wrapper file that imports our own guard from source the build that LOOP_GUARD_ENTRY names instead."""
     if not environ.get("LOOP_GUARD_ENTRY"):
         return
@@ -208,7 +208,7 @@ def _hand_over_build(layout: Layout, copy: Path, infinity: GuardUse, environ: Ma
     if source not in layout.items:
         return
     build = _layout(_source(infinity, environ), infinity)
-    place = copy.parent / "chosen-build"
+    place = root / "chosen-build"
     _copy(build, place)
     imported = copy / source.relative_to(layout.base)
     entry = place / build.entry.relative_to(build.base)

@@ -317,7 +317,7 @@ def scene(*, alive: bool = True) -> SimpleNamespace:
     home = SimpleNamespace(environment=dict, password="it's secret", system=System("linux", "x64"))
     server = Server(SimpleNamespace(path=Path("/bin/opencode")), home, supervisor=None)
     server.address = "http://127.0.0.1:4711"
-    return SimpleNamespace(alive=alive, program=server, directory="/a b", sessions={"ses_c": "child", "ses_m": "main"})
+    return SimpleNamespace(alive=alive, program=server, directory="/a b", living={"main": "ses_m"}.get)
 
 
 def test_hold_says_how_to_attach_and_waits_for_enter(labs, capsys, monkeypatch):

@@ -11,7 +11,7 @@ from harness.entries import exchange_data
 EXCHANGE = Exchange(
     number=1, session="main", session_id="ses_1", parent_id=None, kind="main", protocol="openai_chat", reply=1, use=1,
     received_at=100.0, first_at=100.1, closed_at=100.41, status=200, ended_by="script", chunks_sent=0,
-    chunks_scripted=None, part=None, repeats=0, text_sent=0, stop_lag=None, faults=(), stalled=None,
+    chunks_scripted=None, part=None, repeats=0, sentence=None, text_sent=0, stop_lag=None, faults=(), stalled=None,
     request=Request("model", stream=True, system="", messages=(), tools=()),
 )  # fmt: skip
 
