@@ -16,10 +16,9 @@ from harness.expectations.families import FAMILIES
 from harness.expectations.moments import MOMENTS
 from harness.expectations.order import One
 from harness.invariants import INVARIANTS
-from harness.scenario.calls import CALLS
 from harness.scenario.loader import GUARDS
-from harness.scenario.model import Head, OpenCode, PathGuard
-from harness.scenario.steps import STEPS, ApiCall, WaitFor
+from harness.scenario.model import Head, PathGuard
+from harness.scenario.steps import STEPS, WaitFor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,7 +48,6 @@ def scenario_schema() -> Schema:
         [(model, "validation") for model in models], ref_template=REFERENCE, schema_generator=_Generator
     )
     known = made["$defs"]
-    _name_calls(known)
     root = known.pop(Head.__name__)
     root["properties"] |= {
         "format": {"const": 1},
@@ -141,13 +139,6 @@ def _name_moments(known: Schema) -> None:
     for moments in (whole["properties"]["moments"], bare):
         moments["items"] = items
     del known[One.__name__]
-
-
-def _name_calls(known: Schema) -> None:
-    """Say which API calls a guard can make."""
-    names = {"enum": list(CALLS)}
-    known[OpenCode.__name__]["properties"]["api"]["propertyNames"] = names
-    known[ApiCall.__name__]["properties"]["call"] = names
 
 
 # -- steps: what reading one gives back says what it may hold

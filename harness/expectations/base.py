@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema, model_validator
 
+from fakemodel.loading import wrong
+
 if TYPE_CHECKING:
     from harness.timeline import Record
 
@@ -93,6 +95,8 @@ def _range(value: object) -> Range:
     low, high = int(match[1] or 0), int(match[2]) if match[2] else None
     if high is not None and high < low:
         raise ValueError(f"wanted a range whose end is not below its start; {low} is above {high}")
+    if low == 0 and high is None:
+        raise wrong(f"every number is in '{value}'", "write 1.., or an upper bound such as ..3")
     return Range(low, high)
 
 
@@ -155,6 +159,10 @@ class Expectation(BaseModel, ABC):
     def claims_absence(self) -> bool:
         """Whether a pass means that something was not seen; such runs wait a full second before they are over."""
         return False
+
+    def guard(self) -> str | None:
+        """Give the name of the guard that it mentions, so that the loader can check it."""
+        return None
 
     def sessions(self) -> frozenset[str]:
         """Give the session names that it mentions, so that the loader can check them."""

@@ -46,6 +46,10 @@ class Blocked(Expectation):
         hits = [blocked_by(call, guards, self.says) for call in calls]
         return judge_positions(hits, [call.last for call in calls], (what, words), self.nth, self.times)
 
+    def guard(self) -> str | None:
+        """Give the guard that must have done it."""
+        return self.by
+
     def claims_absence(self) -> bool:
         """Whether one call or block more could fail."""
         return self.nth is not None or (self.times is not None and self.times.bounded)

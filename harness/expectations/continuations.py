@@ -51,6 +51,10 @@ class Continuations(Expectation):
         verdict = passed if True in possible else failed
         return verdict(actual, expected, _entries(mine) or evidence or stops, self.session or "")
 
+    def guard(self) -> str | None:
+        """Give the guard that must have done it."""
+        return self.by
+
     def claims_absence(self) -> bool:
         """Whether one continuation more would fail: it would come after idle, when nothing else is waited for."""
         return self.times.bounded

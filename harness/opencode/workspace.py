@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import SetupError
 from harness.opencode.isolation import seed_config_folder
+from harness.scenario.model import EXCLUDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,18 +100,15 @@ class Workspace:
         git("init", "--quiet", "--initial-branch=main", "--template=")
         info = self.root / ".git" / "info"
         info.mkdir(exist_ok=True)
-        (info / "exclude").write_text("".join(f"/{name}\n" for name in _EXCLUDED), encoding="utf-8")
+        (info / "exclude").write_text("".join(f"/{name}\n" for name in EXCLUDED), encoding="utf-8")
         # OpenCode names a project after its first commit, so equal workspaces would become one; here it looks first.
         (self.root / ".git" / "opencode").write_text(secrets.token_hex(20), encoding="utf-8")
         git("add", "--all")
         git("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "Start")
 
 
-_EXCLUDED = ("opencode.json", ".opencode/node_modules", ".opencode/package-lock.json")
-
-
 def _is_internal(name: str) -> bool:
-    return any(name == place or name.startswith(f"{place}/") for place in (".git", *_EXCLUDED))
+    return any(name == place or name.startswith(f"{place}/") for place in (".git", *EXCLUDED))
 
 
 def _hash(path: Path) -> str | None:

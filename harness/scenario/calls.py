@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CALLS"]
+__all__ = ["CALLS", "meant_call"]
 
 # What has its own name by method or place; a test asks the probe (probe/calls.mjs) for the name of each.
 _SESSION = {
@@ -34,12 +35,12 @@ _SESSION = {
 _ASKED = (
     "agent", "command", "config", "config.providers", "event", "file", "file.content", "file.status", "find",
     "find.file", "find.symbol", "formatter", "lsp", "mcp", "path", "permission", "project", "project.current",
-    "provider", "provider.auth", "question", "skill", "vcs", "vcs.diff", "vcs.status",
+    "provider", "provider.auth", "question", "skill", "vcs", "vcs.diff", "vcs.diff.raw", "vcs.status",
 )  # fmt: skip
 _SENT = (
     "instance.dispose", "log", "tui.append-prompt", "tui.clear-prompt", "tui.execute-command", "tui.open-help",
     "tui.open-models", "tui.open-sessions", "tui.open-themes", "tui.publish", "tui.select-session", "tui.show-toast",
-    "tui.submit-prompt",
+    "tui.submit-prompt", "vcs.apply",
 )  # fmt: skip
 
 CALLS: Mapping[str, tuple[str, str]] = {
@@ -47,4 +48,19 @@ CALLS: Mapping[str, tuple[str, str]] = {
     **{name: ("GET", f"/{name.replace('.', '/')}") for name in _ASKED},
     **{name: ("POST", f"/{name.replace('.', '/')}") for name in _SENT},
 }
-"""Name -> method and path of a call that has it. A path that holds another id than a session's has no name here."""
+"""Name -> method and path of a call that has it. Of sessions and permissions these are all; other paths make more."""
+
+_ALL_KNOWN = ("session.", "permission.")
+_OTHER = "api."  # OpenCode's second API, whose names are like those of the first
+_NEAR = 0.8
+
+
+def meant_call(name: str) -> str | None:
+    """Say what must have been meant by a name that no call has; None when it may be one."""
+    if name in CALLS or name.startswith(_OTHER):
+        return None
+    near = get_close_matches(name, CALLS, n=1, cutoff=_NEAR)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    group = next((start for start in _ALL_KNOWN if name.startswith(start)), None)
+    return group and f"known are: {', '.join(sorted(call for call in CALLS if call.startswith(group)))}"

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from fakemodel.loading import Problem, suggest
+from harness.contracts import CONTRACTS
 from harness.expectations.order import Order
+from harness.expectations.requests import ExchangeEnded, StreamClosed
 from harness.invariants import INVARIANTS
-from harness.scenario.calls import CALLS
+from harness.scenario.calls import meant_call
 from harness.scenario.model import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fakemodel.loading import Document
+    from fakemodel.loading import Document, Span
     from fakemodel.script import Script
     from harness.expectations.base import Expectation
     from harness.scenario.model import Check, Head, Scenario, Step
     from harness.scenario.steps import WaitFor
 
 __all__ = [
+    "IN_A_SESSION",
     "Place",
     "every_expectation",
     "meant",
+    "misnamed_sessions",
     "unknown_calls",
+    "unknown_clauses",
     "unknown_gates",
+    "unknown_guards",
     "unknown_invariants",
+    "unknown_replies",
     "unknown_sessions",
 ]
 
 Place: TypeAlias = tuple[str | int, ...]
 
+IN_A_SESSION = ("prompt", "send", "abort")
+"""The steps that name the session that they are about; it begins with the first of them."""
+
 STATUS = "session.status"
+CLAUSE = re.compile(r"[A-Z]+-[0-9]+")
 
 
 def every_expectation(
@@ -89,6 +101,61 @@ def unknown_invariants(document: Document, allow: Iterable[str]) -> Iterator[Pro
             yield Problem(f"no invariant is called '{name}'", span, meant(name, INVARIANTS))
 
 
+def unknown_clauses(document: Document, proves: Iterable[str]) -> Iterator[Problem]:
+    """Find clauses that the summary would pass over: of a contract that guardlab knows, or that could be of none."""
+    known = [clause for clauses in CONTRACTS.values() for clause in clauses]
+    for index, clause in enumerate(proves):
+        contract = clause.partition("-")[0]
+        if clause in known or (CLAUSE.fullmatch(clause) and contract not in CONTRACTS):
+            continue
+        near = suggest(clause.upper(), known)
+        hint = f"did you mean '{near}'?" if near else "a clause is written INF-01: a contract, and a number"
+        yield Problem(f"no contract has the clause '{clause}'", document.spans["proves", index], hint)
+
+
+def unknown_guards(scenario: Scenario) -> Iterator[Problem]:
+    """Find expectations about a guard that the scenario has not."""
+    known = [guard.name for guard in scenario.guards]
+    for place, one in every_expectation(scenario.document, scenario.steps, scenario.checks):
+        name = one.guard()
+        if name is not None and name not in known:
+            hint = meant(name, known) if known else "the scenario has no guard; name one under 'guard'"
+            yield Problem(f"no guard here is called '{name}'", scenario.document.spans[*place, "by"], hint)
+
+
+def unknown_replies(scenario: Scenario) -> Iterator[Problem]:
+    """Find expectations about a reply by a number that its session's script has not."""
+    sessions, any_time = scenario.script.sessions, len(scenario.script.any_time)
+    for place, one in every_expectation(scenario.document, scenario.steps, scenario.checks):
+        if isinstance(one, StreamClosed | ExchangeEnded) and one.reply:
+            own = len(sessions[one.session].replies) if one.session in sessions else 0
+            if one.reply > max(own, any_time):
+                hint = f"the script of session {one.session} has {own}; a reply with 'times' counts once"
+                yield Problem(f"there is no reply {one.reply}", scenario.document.spans[*place, "reply"], hint)
+
+
+def misnamed_sessions(scenario: Scenario) -> Iterator[Problem]:
+    """Find sessions that a step opens although they are there, or deletes although they are not."""
+    living = {MAIN}
+    for step in scenario.steps:
+        if step.kind in IN_A_SESSION:
+            living.add(step.session)
+        if step.kind == "new_session":
+            if step.value in living:
+                hint = "choose another name, or delete_session before it"
+                yield Problem(f"session {step.value} is there already", _value_span(scenario, step), hint)
+            living.add(step.value)
+        if step.kind == "delete_session" and step.value.partition("[")[0] != "child":
+            if step.value not in living:
+                hint = "a session begins with a prompt or new_session"
+                yield Problem(f"session {step.value} is not there yet", _value_span(scenario, step), hint)
+            living.discard(step.value)
+
+
+def _value_span(scenario: Scenario, step: Step) -> Span:
+    return scenario.document.spans["steps", step.index, step.kind]
+
+
 def unknown_gates(scenario: Scenario) -> Iterator[Problem]:
     """Find steps about gates that nothing holds at."""
     gates = scenario.model_gates | scenario.api_gates
@@ -110,9 +177,8 @@ def unknown_calls(document: Document, head: Head, steps: Iterable[Step]) -> Iter
             place: Place = ("steps", step.index, "wait_for", "api_call")
             named.append((spans.get((*place, "call")) or spans[place], step.value.api_call.call))
     for span, name in named:
-        if name not in CALLS:
-            near = suggest(name, CALLS)
-            hint = f"did you mean '{near}'?" if near else "calls have the SDK's names, such as session.abort"
+        hint = meant_call(name)
+        if hint:
             yield Problem(f"no API call is called '{name}'", span, hint)
     for name, fault in head.opencode.api.items():
         if fault.busy and name != STATUS:

@@ -18,9 +18,20 @@ from fakemodel.loading import (
 )
 from harness.expectations import REGISTRY
 from harness.scenario import SUFFIX
-from harness.scenario.consistency import meant, unknown_calls, unknown_gates, unknown_invariants, unknown_sessions
+from harness.scenario.consistency import (
+    IN_A_SESSION,
+    meant,
+    misnamed_sessions,
+    unknown_calls,
+    unknown_clauses,
+    unknown_gates,
+    unknown_guards,
+    unknown_invariants,
+    unknown_replies,
+    unknown_sessions,
+)
 from harness.scenario.model import MAIN, Check, GuardUse, Head, PathGuard, Scenario, Step
-from harness.scenario.reach import not_done_by_run, not_seen
+from harness.scenario.reach import not_done_by_run, not_in_the_workspace, not_seen
 from harness.scenario.steps import AWAITED, STEPS
 
 if TYPE_CHECKING:
@@ -35,11 +46,13 @@ Place: TypeAlias = tuple[str | int, ...]
 GUARDS = {"infinity": "[ANTI-LOOP]", "doom-loop": "[DOOM-LOOP]", "anti-loop": "[DETECTOR "}
 """Our own guards and the text by which each speaks to the model (DESIGN.md, Words)."""
 
+WHOLE = (
+    unknown_gates, unknown_guards, unknown_replies, misnamed_sessions, not_done_by_run, not_seen, not_in_the_workspace,
+)  # fmt: skip
+"""What looks at a scenario whose parts are all right."""
+
 PAGE = "scenarios/README.md shows what may stand here"
 """The hint of a mistake whose finder has no better one."""
-
-IN_A_SESSION = ("prompt", "send", "abort")
-"""The steps that name the session that they are about."""
 
 
 def load(path: Path, *, shown_as: str | None = None) -> Scenario:
@@ -65,11 +78,12 @@ def _scenario(path: Path, document: Document) -> Scenario:
         reader.problems += unknown_sessions(document, script, steps, checks)
     if head is not None:
         reader.problems += unknown_invariants(document, head.allow)
+        reader.problems += unknown_clauses(document, head.proves)
         reader.problems += unknown_calls(document, head, steps)
     if reader.problems or script is None or head is None:
         raise document.error(*reader.problems)
     scenario = Scenario(path, path.name.removesuffix(SUFFIX), head, guards, script, steps, checks, document)
-    problems = [*unknown_gates(scenario), *not_done_by_run(scenario), *not_seen(scenario)]
+    problems = [problem for look in WHOLE for problem in look(scenario)]
     if problems:
         raise document.error(*problems)
     return scenario

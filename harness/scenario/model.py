@@ -22,6 +22,8 @@ __all__ = ["ApiFault", "Check", "GuardUse", "Head", "OpenCode", "PathGuard", "Sc
 System = Literal["posix", "linux", "macos", "windows", "wsl"]
 Protocol = Literal["openai_chat", "openai_chat_whole", "openai_responses", "anthropic_messages", "google_generate"]
 MAIN = "main"
+EXCLUDED = ("opencode.json", ".opencode/node_modules", ".opencode/package-lock.json")
+"""What lies in a workspace and is not the user's; git does not see it, and no look at the files finds it."""
 
 
 class Value(BaseModel):
@@ -129,7 +131,7 @@ class Head(Value):
     isolation: Literal["shared", "process"] = "shared"
     allow: Texts = ()
     quiet: Seconds | None = None
-    step_timeout: Seconds | None = None
+    step_timeout: Annotated[Seconds, Field(gt=0)] | None = None
     systems: Annotated[tuple[System, ...], Field(strict=False)] = ()
     tags: Texts = ()
     source: Any = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from fakemodel.loading import Problem
+from harness.expectations.files import Files
 from harness.expectations.moments import MOMENTS
 from harness.expectations.order import Order
 from harness.scenario.consistency import every_expectation
+from harness.scenario.model import EXCLUDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from harness.scenario.consistency import Place
     from harness.scenario.model import Scenario
 
-__all__ = ["not_done_by_run", "not_seen"]
+__all__ = ["not_done_by_run", "not_in_the_workspace", "not_seen"]
 
 REMEDIES: Mapping[str, str] = {
     "serve": "use serve (leave 'via' out)",
@@ -50,12 +53,11 @@ def not_seen(scenario: Scenario) -> Iterator[Problem]:
         awaited = place[0] == "steps"
         if awaited and one.late:
             span = scenario.document.key_spans[place]
-            yield Problem(f"no step can wait for {one.kind}: it is known when the run is over", span, _UNDER_EXPECT)
+            yield Problem(
+                f"no step can wait for {one.kind}: it is known when the run is over", span, "write it under 'expect'"
+            )
         elif not (awaited and via == "run"):  # the step itself has been refused
             yield from _needs(scenario, place, one)
-
-
-_UNDER_EXPECT = "write it under 'expect'"
 
 
 def _needs(scenario: Scenario, place: Place, one: Expectation) -> Iterator[Problem]:
@@ -73,3 +75,28 @@ def _needs(scenario: Scenario, place: Place, one: Expectation) -> Iterator[Probl
         if need and need.via != via:
             span = document.key_spans.get(at) or document.spans[at]
             yield Problem(f"'{name}' is never seen under {via}: {need.because}", span, REMEDIES[need.via])
+
+
+def not_in_the_workspace(scenario: Scenario) -> Iterator[Problem]:
+    """Find files that no look at the workspace finds: 'absent' would always pass."""
+    document = scenario.document
+    for place, one in every_expectation(document, scenario.steps, scenario.checks):
+        if isinstance(one, Files):
+            if not one.files:
+                yield Problem("files names no file", document.spans[place], "name one: {files: {a.txt: unchanged}}")
+            for name in one.files:
+                hint = _why_not_found(name)
+                if hint:
+                    message = f"the workspace can have no file '{name}'"
+                    yield Problem(message, document.key_spans[*place, name], hint)
+
+
+def _why_not_found(name: str) -> str | None:
+    path = PurePosixPath(name)
+    if PureWindowsPath(name).anchor or ".." in PureWindowsPath(name).parts:
+        return "write the path from the workspace's root, without '..'"
+    if "\\" in name or name != path.as_posix() or not path.parts:
+        return "write it as git does, with '/' between its parts: src/app.py"
+    if any(path.is_relative_to(internal) for internal in (".git", *EXCLUDED)):
+        return "this is guardlab's own or OpenCode's; it is not looked at"
+    return None
