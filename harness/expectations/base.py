@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema, model_validator
+from pydantic import PlainValidator, WithJsonSchema, model_validator
 
-from fakemodel.loading import wrong
+from fakemodel.loading import StrictModel, wrong
 
 if TYPE_CHECKING:
     from harness.timeline import Record
@@ -130,7 +130,7 @@ CHILDREN = Need("serve", "opencode run prints nothing of a child session")
 PROGRAM = Need("run", "only opencode run ends with its prompt")
 
 
-class Expectation(BaseModel, ABC):
+class Expectation(StrictModel, ABC):
     """One check that a scenario declares; `judge` is pure and reads nothing but the record.
 
     Class fields: `kind` the key in the scenario file; `shorthand` the field that a bare value sets
@@ -139,7 +139,6 @@ class Expectation(BaseModel, ABC):
     wait for it.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
     kind: ClassVar[str]
     shorthand: ClassVar[str | None] = None
     needs: ClassVar[Need | None] = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
+from fakemodel.loading import StrictModel
 from harness.expectations.base import Expectation, Verdict, failed, passed, unknown
 from harness.expectations.words import quoted
 
@@ -18,10 +19,9 @@ __all__ = ["FileText", "Files"]
 FATES = ("absent", "changed", "unchanged")
 
 
-class FileText(BaseModel):
+class FileText(StrictModel):
     """What a file holds: the text `equals` (for texts that are a word of ours, like absent) or `contains` this."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     equals: str | None = None
     contains: str | None = None
 

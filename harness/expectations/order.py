@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     ModelWrapValidatorHandler,
     PrivateAttr,
@@ -15,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from fakemodel.loading import suggest, wrong
+from fakemodel.loading import StrictModel, suggest, wrong
 from harness.expectations.base import Expectation, Verdict, failed, passed, unknown
 from harness.expectations.families import FAMILIES
 from harness.expectations.moments import MOMENTS
@@ -39,10 +37,9 @@ def _known(word: str) -> str:
     return word
 
 
-class _One(BaseModel):
+class _One(StrictModel):
     """An expectation in the list, under its kind as everywhere; a field for each family is added below."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     _written: Any = PrivateAttr()
 
     @model_validator(mode="wrap")

@@ -26,8 +26,10 @@ __all__ = [
     "IN_A_SESSION",
     "Place",
     "every_expectation",
+    "is_child",
     "meant",
     "misnamed_sessions",
+    "moments_at",
     "unknown_calls",
     "unknown_clauses",
     "unknown_gates",
@@ -59,8 +61,18 @@ def every_expectation(
     for place, one in found:
         yield place, one
         if isinstance(one, Order):
-            listed = (*place, "moments") if (*place, "moments") in document.spans else place
+            listed = moments_at(document, place)
             yield from (((*listed, index, inner.kind), inner) for index, inner in one.inner())
+
+
+def moments_at(document: Document, place: Place) -> Place:
+    """Give the place of the list of an `order`, which may stand there bare."""
+    return (*place, "moments") if (*place, "moments") in document.spans else place
+
+
+def is_child(session: str) -> bool:
+    """Whether a session of this name is a subagent's, which OpenCode opens: `child`, `child[2]`."""
+    return session.partition("[")[0] == "child"
 
 
 def unknown_sessions(
@@ -145,7 +157,7 @@ def misnamed_sessions(scenario: Scenario) -> Iterator[Problem]:
                 hint = "choose another name, or delete_session before it"
                 yield Problem(f"session {step.value} is there already", _value_span(scenario, step), hint)
             living.add(step.value)
-        if step.kind == "delete_session" and step.value.partition("[")[0] != "child":
+        if step.kind == "delete_session" and not is_child(step.value):
             if step.value not in living:
                 hint = "a session begins with a prompt or new_session"
                 yield Problem(f"session {step.value} is not there yet", _value_span(scenario, step), hint)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from fakemodel.loading import Document, Seconds, Span, wrong
+from fakemodel.loading import Document, Seconds, Span, StrictModel, wrong
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +26,7 @@ EXCLUDED = ("opencode.json", ".opencode/node_modules", ".opencode/package-lock.j
 """What lies in a workspace and is not the user's; git does not see it, and no look at the files finds it."""
 
 
-class Value(BaseModel):
-    """A frozen, strict mapping of the scenario file; unknown keys are errors."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-
-class Workspace(Value):
+class Workspace(StrictModel):
     """The files that the scenario's user has: `files` are committed, `changes` are written after the commit."""
 
     files: dict[str, str] = Field(default_factory=dict)
@@ -42,7 +36,7 @@ class Workspace(Value):
 FAULTS = ("delay", "gate", "status", "hang", "throw", "busy")
 
 
-class ApiFault(Value):
+class ApiFault(StrictModel):
     """What the probe does to a guard's API calls of one name (`session.abort`, `session.status`, ...).
 
     Exactly one of: `delay` (seconds before the call), `gate` (hold until the step `release`), `status` (an HTTP status
@@ -73,7 +67,7 @@ class ApiFault(Value):
         return self
 
 
-class OpenCode(Value):
+class OpenCode(StrictModel):
     """How OpenCode runs.
 
     Fields: `config` joins opencode.json; `env` its environment; `api` spoils guards' calls; `via` a server or one
@@ -87,7 +81,7 @@ class OpenCode(Value):
     protocol: Protocol = "openai_chat"
 
 
-class PathGuard(Value):
+class PathGuard(StrictModel):
     """A guard by its path, as its user loads it: `marker` is the text by which it speaks to the model."""
 
     path: str
@@ -116,7 +110,7 @@ def _format(value: int) -> int:
     return value
 
 
-class Head(Value):
+class Head(StrictModel):
     """The keys of a scenario file as pydantic checks them; lists of one-key mappings are looked at one by one later."""
 
     format: Annotated[int, AfterValidator(_format)]

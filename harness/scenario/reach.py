@@ -9,7 +9,7 @@ from fakemodel.loading import Problem
 from harness.expectations.files import Files
 from harness.expectations.moments import MOMENTS
 from harness.expectations.order import Order
-from harness.scenario.consistency import every_expectation
+from harness.scenario.consistency import every_expectation, is_child, moments_at
 from harness.scenario.model import EXCLUDED
 
 if TYPE_CHECKING:
@@ -63,14 +63,11 @@ def not_seen(scenario: Scenario) -> Iterator[Problem]:
 def _needs(scenario: Scenario, place: Place, one: Expectation) -> Iterator[Problem]:
     document, via = scenario.document, scenario.head.opencode.via
     about = one.sessions() or scenario.script.sessions.keys()
-    of_child = any(name.partition("[")[0] == "child" for name in about)
-    found: list[tuple[str, Place, Need | None]] = [
-        (one.kind, place, one.needs or (one.child_needs if of_child else None))
-    ]
+    needs = one.needs or (one.child_needs if any(map(is_child, about)) else None)
+    found: list[tuple[str, Place, Need | None]] = [(one.kind, place, needs)]
     if isinstance(one, Order):
-        listed = (*place, "moments") if (*place, "moments") in document.spans else place
         words = [(index, word) for index, word in enumerate(one.moments) if isinstance(word, str)]
-        found += [(word, (*listed, index), MOMENTS[word].needs) for index, word in words]
+        found += [(word, (*moments_at(document, place), index), MOMENTS[word].needs) for index, word in words]
     for name, at, need in found:
         if need and need.via != via:
             span = document.key_spans.get(at) or document.spans[at]

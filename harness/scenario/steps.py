@@ -7,12 +7,11 @@ from typing import Annotated, Any, Protocol, get_args
 
 from pydantic import Field, model_validator
 
-from fakemodel.loading import Document, Path, Problem, check, described
+from fakemodel.loading import Document, Path, Problem, StrictModel, check, described
 from harness.expectations import REGISTRY
 from harness.expectations.base import Expectation
 from harness.expectations.permissions import Reply
 from harness.scenario.consistency import meant
-from harness.scenario.model import Value
 
 __all__ = ["AWAITED", "STEPS", "ApiCall", "Matcher", "PermissionAsked", "PermissionReply", "StepKind", "WaitFor"]
 
@@ -20,20 +19,20 @@ Matcher = Callable[[str, Path], Expectation]
 REPLIES: tuple[str, ...] = get_args(Reply)
 
 
-class ApiCall(Value):
+class ApiCall(StrictModel):
     """An API call of a guard by its name (`session.status`), made so many `times`."""
 
     call: str
     times: Annotated[int, Field(ge=1)] = 1
 
 
-class PermissionAsked(Value):
+class PermissionAsked(StrictModel):
     """A permission that OpenCode asks for, by its action (`bash`, `edit`, `doom_loop`)."""
 
     action: str
 
 
-class PermissionReply(Value):
+class PermissionReply(StrictModel):
     """The user's answer to the oldest waiting request, or to that of one action."""
 
     reply: Reply
@@ -41,7 +40,7 @@ class PermissionReply(Value):
     message: str | None = None
 
 
-class WaitFor(Value):
+class WaitFor(StrictModel):
     """What a `wait_for` step waits for; exactly one field is set."""
 
     settled: bool = False
@@ -109,7 +108,7 @@ class _Permission:
 class _WaitFor:
     """`wait_for: settled`, or a mapping with gate, api_call, permission, idle or any expectation."""
 
-    own: Mapping[str, type[Value]] = {"api_call": ApiCall, "permission": PermissionAsked}
+    own: Mapping[str, type[StrictModel]] = {"api_call": ApiCall, "permission": PermissionAsked}
 
     def read(self, matcher: Matcher, document: Document, place: Path, value: Any) -> WaitFor:
         if value == "settled":
