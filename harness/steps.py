@@ -210,9 +210,8 @@ def _run(scene: Scene, step: Step, seconds: float) -> None:
     for event in said.events:
         scene.printed(event, offset)
     scene.program_facts["stderr"] = scene.program_facts.get("stderr", "") + said.stderr
-    scene.timeline.add(
-        "opencode", "exit", "runner", data={"expected": (child.returncode or 0) >= 0, "code": child.returncode}
-    )
+    by_itself = (child.returncode or 0) < 0  # a signal ended it; a code of its own is its answer
+    scene.timeline.add("opencode", "exit", "runner", data={"expected": not by_itself, "code": child.returncode})
 
 
 DOING: Mapping[str, Callable[[Scene, Step, float], None]] = {

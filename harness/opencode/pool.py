@@ -51,17 +51,16 @@ class Pool:
         """
         server = self._start(environment) if alone else self._warm()
         server.used += 1
-        good = False
+        good = True
         try:
             yield server
-            good = server.whole
-        except (SetupError, NotLoadedError):
-            good = server.whole
+        except Exception as error:
+            good = isinstance(error, SetupError | NotLoadedError)
             raise
         finally:
             if alone:
                 self._end(server)
-            elif not good:
+            elif not (good and server.whole):
                 self.discard(server)
 
     def discard(self, server: Server) -> None:

@@ -85,7 +85,7 @@ def test_a_server_of_its_own_ends_with_its_scenario(pool):
 
 
 @pytest.mark.parametrize("alone", [True, False])
-@pytest.mark.parametrize("error", [DeadlineError("late"), CrashError("gone"), KeyError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [DeadlineError("late"), CrashError("gone"), KeyError()])
 def test_a_server_whose_scenario_ended_in_an_error_is_not_lent_again(pool, alone, error):
     with pytest.raises(type(error)), pool.lend(alone=alone, environment={}) as server:
         raise error
@@ -93,8 +93,8 @@ def test_a_server_whose_scenario_ended_in_an_error_is_not_lent_again(pool, alone
     assert not server.home.root.exists()
 
 
-@pytest.mark.parametrize("error", [SetupError("no git"), NotLoadedError("refused")])
-def test_a_scenario_that_did_not_begin_has_not_touched_its_server(pool, error):
+@pytest.mark.parametrize("error", [SetupError("no git"), NotLoadedError("refused"), KeyboardInterrupt()])
+def test_a_scenario_that_did_not_begin_or_was_interrupted_leaves_its_server(pool, error):
     with pytest.raises(type(error)), pool.lend(alone=False, environment={}) as server:
         raise error
     assert lend(pool) is server
