@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 __all__ = ["CrashError", "DeadlineError", "GuardlabError", "Kind", "NotLoadedError", "SetupError"]
 
-Kind = Literal["setup", "not loaded", "script", "expectation", "invariant", "deadline", "crash"]
+Kind = Literal["setup", "not loaded", "script", "expectation", "invariant", "deadline", "crash", "unknown"]
 
 
 class GuardlabError(Exception):

@@ -4,43 +4,51 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import pytest
+if TYPE_CHECKING:
+    from types import TracebackType
 
-__all__ = ["shield"]
+__all__ = ["SIGNALS", "Shield"]
 
-NAME = "guardlab-interrupt"
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupt:
-    """A plugin for runs that own processes: once pytest was interrupted, Ctrl-C is ignored until they are gone.
+class Shield:
+    """Makes each signal that it catches end what runs as Ctrl-C does, and ignores all that follow until it is left.
 
-    People press it again when nothing seems to happen. That second one would land in the middle of stopping OpenCode,
-    which takes some two seconds, or in pytest's own code, which answers with a traceback.
+    SIGTERM by itself would kill Python before anything is cleaned up. And people press Ctrl-C again when nothing seems
+    to happen: that second one would land in the middle of stopping OpenCode, which takes some two seconds.
+    A signal that is ignored when it comes, as by a shell in the background, stays so. Only the main thread may do this.
     """
 
-    def __init__(self) -> None:
-        """Let SIGTERM end a run as Ctrl-C does: by itself it would kill Python before anything is cleaned up."""
+    def __init__(self, *caught: signal.Signals) -> None:
+        """Keep which signals it answers itself; the others of SIGNALS are only ignored once `ignore` is called."""
+        self._caught = caught
         self._before: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self) -> None:
-        """Ignore what follows. Only the main thread may; another one gets here by `pytest.exit`."""
+    def __enter__(self) -> Self:
+        """Take the signals over."""
         if threading.current_thread() is threading.main_thread():
-            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            self._before = {number: signal.getsignal(number) for number in SIGNALS}
+            for number in self._caught:
+                if self._before[number] != signal.SIG_IGN:
+                    signal.signal(number, self._end)
+        return self
 
-    def restore(self) -> None:
-        """Give the signals back their meaning, for a program that goes on after `pytest.main`."""
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the signals back their meaning, for a program that goes on."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    def ignore(self) -> None:
+        """Ignore what follows. Another thread than the main one gets here by `pytest.exit`."""
+        if threading.current_thread() is threading.main_thread():
+            for number in self._before:
+                signal.signal(number, signal.SIG_IGN)
 
-def shield(config: pytest.Config) -> None:
-    """Shield what is cleaned up by functions that are added to `config` from now on; once is enough."""
-    if not config.pluginmanager.hasplugin(NAME):
-        interrupt = Interrupt()
-        config.pluginmanager.register(interrupt, NAME)
-        config.add_cleanup(interrupt.restore)
+    def _end(self, _number: int, _frame: object) -> NoReturn:
+        self.ignore()
+        raise KeyboardInterrupt

@@ -12,6 +12,7 @@ import pytest
 from harness.scenario import SUFFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from harness.collect import ScenarioFile
@@ -20,7 +21,9 @@ __all__: list[str] = []
 
 RUN = pytest.StashKey[str]()
 OWNER = pytest.StashKey[int]()
-WORKER_KEY, OWNER_KEY = "guardlab_run", "guardlab_owner"
+SHARED = pytest.StashKey[bool]()
+REPORTS = (pytest.TestReport, pytest.CollectReport)
+WORKER_KEY, OWNER_KEY, BINARY_KEY = "guardlab_run", "guardlab_owner", "guardlab_binary"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,17 +65,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell an xdist worker which run it belongs to, and let no second Ctrl-C break off the sweep after the workers."""
+    """Tell an xdist worker which run it belongs to, and which OpenCode there is: it need not look again."""
     node.workerinput[WORKER_KEY] = node.config.stash[RUN]
     node.workerinput[OWNER_KEY] = node.config.stash[OWNER]
     if _has_scenarios(node.config):
-        from harness.interrupt import shield  # noqa: PLC0415 - loaded only where there are scenarios
+        from harness.collect import binary_words  # noqa: PLC0415 - loaded only where there are scenarios
 
-        shield(node.config)
+        node.workerinput[BINARY_KEY] = binary_words(node.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Be ready to sweep up after workers that play scenarios, and let no second Ctrl-C break off that sweep."""
+    config = node.config
+    if SHARED not in config.stash and any(_is_of_scenario(one) for one in ids):
+        from harness.collect import shield  # noqa: PLC0415 - loaded only where there are scenarios
+
+        config.stash[SHARED] = True
+        shield(config)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Refuse to hold what runs in a worker: it has no terminal to be told by that its user has seen enough."""
+    """Refuse a guard that is not there, and to hold what runs in a worker: it has no terminal to be told to end by."""
+    if session.config.option.guard_path:
+        from harness.asked import guard_at  # noqa: PLC0415 - loaded only where it is asked for
+        from harness.errors import SetupError  # noqa: PLC0415
+
+        try:
+            guard_at(session.config.option.guard_path, session.config.invocation_params.dir)
+        except SetupError as error:
+            raise pytest.UsageError(str(error)) from error
     if session.config.option.hold and session.config.pluginmanager.hasplugin("dsession"):
         raise pytest.UsageError("--hold needs the terminal, which the workers of xdist do not have: leave out -n")
 
@@ -99,9 +121,18 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.upcoming = getattr(nextitem, "scenario", None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: Any) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a scenario say what its report counts as."""
+    report = yield
+    if hasattr(item, "upcoming"):
+        item.complete(report)
+    return report
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which OpenCode is used and why, where a path that was asked for holds scenarios."""
-    if config.option.collectonly or not _has_scenarios(config):
+    if config.option.collectonly or hasattr(config, "workerinput") or not _has_scenarios(config):
         return None
     from harness.collect import describe_binary  # noqa: PLC0415 - loaded only where there are scenarios
 
@@ -109,23 +140,29 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Count scenarios by kind, say which clauses are proven, and tell GitHub where it runs."""
-    reports = [r for r in chain.from_iterable(terminalreporter.stats.values()) if isinstance(r, pytest.TestReport)]
-    told = [dict(report.user_properties) for report in reports if report.when == "call"]
-    if any("guardlab_item" in one for one in told):
+    """Count scenarios by kind, say which clauses are proven, and tell GitHub where it runs; workers keep silent."""
+    if hasattr(config, "workerinput"):
+        return
+    every = chain.from_iterable(terminalreporter.stats.values())
+    reports = [one for one in every if isinstance(one, REPORTS) and _is_of_scenario(one.nodeid)]
+    if reports:
         from harness.ending import tell_end  # noqa: PLC0415 - loaded only where there were scenarios
 
-        tell_end(terminalreporter, config, told)
+        tell_end(terminalreporter, config, reports)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Clean up for a worker that was killed; by now xdist has waited for those that end well."""
-    if hasattr(config, "workerinput") or not config.pluginmanager.hasplugin("dsession"):
+    if SHARED not in config.stash:
         return
-    from harness.collect import sweep_run  # noqa: PLC0415 - loaded only where there are workers
+    from harness.collect import sweep_run  # noqa: PLC0415 - loaded only where workers played scenarios
 
     for survivor in sweep_run(config.stash[RUN]):
         config.get_terminal_writer().line(f"guardlab: a process outlived its worker and was killed: {survivor}")
+
+
+def _is_of_scenario(nodeid: str) -> bool:
+    return nodeid.split("::", maxsplit=1)[0].endswith(SUFFIX)
 
 
 def _has_scenarios(config: pytest.Config) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.asked import again
 from harness.lab import Lab
 from harness.report.failure import render
 from harness.scenario.loader import loads
@@ -41,10 +42,10 @@ def test_the_sample_fails_as_shown(lab, sample):
     folder, scenario = sample
     shown = "scenarios/third-call.scenario.yaml"
     liar = replace(scenario, guards=tuple(replace(use, path=SILENT) for use in scenario.guards))
-    again = f"pytest {shown} --keep-runs=always"
-    report = render(lab.play(liar).failures(file=shown, reproduce=again), folder)
+    command = again("pytest", shown, {"--guard": "quiet.js"})
+    report = render(lab.play(liar).failures(file=shown, reproduce=command), folder)
     head, _, entries = report.partition("timeline (")
     assert head in README
     assert len(re.findall(r"^  #\d+ ", entries, re.MULTILINE)) == 5
-    assert f"reproduce: {again}" in README
-    assert f"reproduce: {again}" in report
+    assert f"reproduce: {command}" in README
+    assert f"reproduce: {command}" in report

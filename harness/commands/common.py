@@ -9,6 +9,7 @@ from rich.console import Console
 
 from fakemodel.loading import SourceError
 from harness.errors import SetupError
+from harness.report.failure import kind_of
 from harness.report.places import shown
 from harness.report.summary import Outcome
 from harness.scenario.loader import load
@@ -45,8 +46,7 @@ def settings_from(options: argparse.Namespace) -> Settings:
 
 def outcome_of(scenario: Scenario, failures: Sequence[Failure]) -> Outcome:
     """Say what became of a scenario, for the count and the exit code."""
-    kind = failures[0].kind if failures else None
-    return Outcome(scenario.document.file, scenario.head.proves, kind)
+    return Outcome(scenario.document.file, scenario.head.proves, kind_of(failures))
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import os
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fakemodel.loading import SourceError
+from harness.asked import again, described, elsewhere, guard_at
 from harness.commands.common import exit_code, outcome_of, output, settings_from
 from harness.corpus import named
 from harness.errors import SetupError
 from harness.hold import Hold
+from harness.interrupt import SIGNALS, Shield
 from harness.lab import Lab
 from harness.report.ci import marks, row, write_summary
 from harness.report.failure import render
 from harness.report.outcome import kept_failures
 from harness.report.places import shown
-from harness.report.summary import count_line
+from harness.report.summary import Outcome, count_line
 from harness.scenario import SUFFIX
 from harness.scenario.loader import load
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
 
     from harness.report.failure import Failure
-    from harness.report.summary import Outcome
     from harness.scenario.model import Scenario
 
 __all__ = ["run", "scenario_files"]
@@ -43,19 +44,27 @@ def run(options: argparse.Namespace) -> int:
     scenarios = _load(scenario_files(map(Path, options.paths)))
     if options.hold and len(scenarios) != 1:
         raise SetupError(f"--hold holds one scenario, {len(scenarios)} are to be played", "Name one file.")
-    guard = Path(options.guard).absolute() if options.guard else None
-    if guard and not guard.exists():
-        raise SetupError(f"--guard: {options.guard} does not exist", "Is the plugin built?")
+    guard = guard_at(options.guard, Path.cwd())
     console = output()
-    with Lab(settings_from(options), guard=guard) as lab:
-        console.print(f"opencode: {lab.binary.version} ({lab.binary.path}, {lab.binary.why})")
-        player = _Player(lab, console, f" --guard {options.guard}" if options.guard else "")
+    with Shield(*SIGNALS), Lab(settings_from(options), guard=guard) as lab:
+        console.print(described(lab.binary, options.opencode_version))
+        player = _Player(lab, console, _asked(options))
         try:
-            for scenario, upcoming in zip_longest(scenarios, scenarios[1:]):
-                player.play(scenario, upcoming, hold=options.hold)
+            for number, scenario in enumerate(scenarios):
+                player.play(scenario, scenarios[number + 1 :], hold=options.hold)
         finally:
             player.tell_end()
     return exit_code(player.outcomes)
+
+
+def _asked(options: argparse.Namespace) -> Mapping[str, object]:
+    """Give the options that change what a scenario does."""
+    return {
+        "--guard": options.guard,
+        "--opencode-binary": options.opencode_binary,
+        "--opencode-version": options.opencode_version,
+        "--step-timeout": options.step_timeout,
+    }
 
 
 def scenario_files(paths: Iterable[Path]) -> list[Path]:
@@ -99,19 +108,23 @@ def _load(files: Iterable[Path]) -> list[Scenario]:
 class _Player:
     """Plays one after the other and tells each at once; reports come at the end, where they are read."""
 
-    def __init__(self, lab: Lab, console: Console, guard_option: str) -> None:
+    def __init__(self, lab: Lab, console: Console, asked: Mapping[str, object]) -> None:
         self.outcomes: list[Outcome] = []
         self._lab = lab
         self._console = console
-        self._guard_option = guard_option
+        self._asked = asked
         self._failures: list[list[Failure]] = []
 
-    def play(self, scenario: Scenario, upcoming: Scenario | None, *, hold: bool) -> None:
+    def play(self, scenario: Scenario, following: Sequence[Scenario], *, hold: bool) -> None:
         file = scenario.document.file
         self._console.print(f"{file} ", end="")
+        if reason := elsewhere(scenario):
+            self._console.print(f"skipped ({reason})", style="yellow")
+            self.outcomes.append(Outcome(file, scenario.head.proves, skipped=True))
+            return
+        upcoming = next((one for one in following if not elsewhere(one)), None)
         run = self._lab.play(scenario, upcoming=upcoming, hold=Hold(self._console.print) if hold else None)
-        again = f"guardlab play {file}{self._guard_option} --keep-runs always"
-        failures = kept_failures(run, self._lab.settings, file, again)
+        failures = kept_failures(run, self._lab.settings, file, again("guardlab play", file, self._asked))
         outcome = outcome_of(scenario, failures)
         style = "red" if failures else "green"
         self._console.print(f"{outcome.failed or 'passed'} ({run.seconds:.1f} s)", style=style)

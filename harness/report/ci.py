@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness.expectations.base import Verdict
 from harness.report.failure import headline
+from harness.report.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,12 +23,17 @@ def marks(failures: Sequence[Failure], environ: Mapping[str, str]) -> list[str]:
     """Give the lines that mark each failure in a pull request; none outside of GitHub Actions."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return []
-    return [mark(failure) for failure in failures]
+    return [mark(failure, environ) for failure in failures]
 
 
-def mark(failure: Failure) -> str:
-    """Give the workflow command of one failure: `::error file=...,line=...,col=...,title=...::text`."""
-    place = {"file": failure.file}
+def mark(failure: Failure, environ: Mapping[str, str]) -> str:
+    """Give the workflow command of one failure: `::error file=...,line=...,col=...,title=...::text`.
+
+    GitHub looks for the file from the repository, wherever the run was started.
+    """
+    repository = environ.get("GITHUB_WORKSPACE")
+    file = shown(Path(failure.file).absolute(), Path(repository)) if repository else failure.file
+    place = {"file": file}
     if failure.span:
         place |= {"line": str(failure.span.line), "col": str(failure.span.column)}
     place["title"] = _what(failure)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.errors import Kind
     from harness.timeline import Entry, Record
 
-__all__ = ["Failure", "Place", "headline", "render"]
+__all__ = ["Failure", "Place", "headline", "kind_of", "render"]
 
 WIDTH = 120
 SHOWN = 5
@@ -64,11 +64,17 @@ class Failure:
         return self.problem.evidence if isinstance(self.problem, Verdict) else self.evidence
 
 
+def kind_of(failures: Sequence[Failure]) -> Kind | None:
+    """Give the kind that a run counts as: that of its first failure; unknown only where nothing failed."""
+    kinds = [failure.kind for failure in failures]
+    return next((kind for kind in kinds if kind != "unknown"), kinds[0] if kinds else None)
+
+
 def headline(failure: Failure) -> str:
     """Give the first line: place, kind, and what failed."""
     place = f"{failure.file}:{failure.span.line}:{failure.span.column}" if failure.span else failure.file
     if isinstance(failure.problem, Verdict):
-        outcome = "unknown" if failure.problem.status == "unknown" else "failed"
+        outcome = "verdict" if failure.kind == "unknown" else "failed"
         return f"{place}: {failure.kind} {outcome}: {failure.key}"
     return f"{place}: {failure.kind}: {failure.problem.splitlines()[0]}"
 

@@ -9,15 +9,19 @@ from harness.errors import GuardlabError, NotLoadedError
 from harness.report.failure import Failure, render
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from fakemodel.loading import Span
+    from harness.errors import Kind
     from harness.expectations.base import Verdict
     from harness.invariants import Broken
     from harness.scenario.model import Check, Scenario
     from harness.timeline import Record
 
 __all__ = ["Run"]
+
+KINDS: Mapping[str, Kind] = {"fail": "expectation", "unknown": "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Run:
             for one in self.broken
         ]
         found += [
-            Failure("expectation", span=check.span, key=check.expectation.kind, problem=verdict, **common)
+            Failure(KINDS[verdict.status], span=check.span, key=check.expectation.kind, problem=verdict, **common)
             for check, verdict in self.verdicts
             if verdict.status != "pass"
         ]

@@ -18,25 +18,23 @@ __all__ = ["Outcome", "clause_lines", "count_line"]
 class Outcome:
     """What became of one scenario.
 
-    Fields: `item` its file as it is shown; `proves` the clauses that it names; `failed` the kind of its first
-    failure, None when it passed.
+    Fields: `item` its file as it is shown; `proves` the clauses that it names; `failed` the kind that it counts as,
+    None when it did not fail; `skipped` it is for another system.
     """
 
     item: str
     proves: tuple[str, ...] = ()
     failed: Kind | None = None
+    skipped: bool = False
 
 
 def count_line(outcomes: Iterable[Outcome]) -> str:
-    """Count by kind: `guardlab: 24 passed, 3 failed (2 expectation, 1 deadline)`."""
-    kinds = Counter(outcome.failed for outcome in outcomes)
-    passed = kinds.pop(None, 0)
-    if not kinds:
-        return f"guardlab: {passed} passed"
-    told = ", ".join(
-        f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], str(item[0])))
-    )
-    return f"guardlab: {passed} passed, {sum(kinds.values())} failed ({told})"
+    """Count by kind: `guardlab: 24 passed, 3 failed (2 expectation, 1 deadline), 1 skipped`."""
+    kinds = Counter("skipped" if outcome.skipped else outcome.failed or "passed" for outcome in outcomes)
+    passed, skipped = kinds.pop("passed", 0), kinds.pop("skipped", 0)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
+    failed = f", {sum(kinds.values())} failed ({told})" if kinds else ""
+    return f"guardlab: {passed} passed{failed}" + (f", {skipped} skipped" if skipped else "")
 
 
 def clause_lines(
@@ -53,7 +51,7 @@ def clause_lines(
         for clause in outcome.proves:
             if outcome.failed:
                 failed.setdefault(clause, []).append(outcome.item)
-            else:
+            elif not outcome.skipped:
                 passed.add(clause)
     unproven = [clause for clause in clauses if clause in failed or clause not in passed]
     head = f"contract {contract}: {len(clauses) - len(unproven)} of {len(clauses)} clauses proven"

@@ -97,7 +97,7 @@ def test_a_fault_of_an_api_call_that_met_none_stands_at_its_key():
 def test_an_expectation_stands_at_its_line():
     assert places(a_run(statuses=("fail", "unknown"))) == [
         ("expectation", "answer", (17, 5)),
-        ("expectation", "blocked", (18, 5)),
+        ("unknown", "blocked", (18, 5)),
     ]
 
 

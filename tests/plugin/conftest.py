@@ -16,13 +16,9 @@ from harness.settings import Settings
 
 # What a build server, a developer or an outer pytest may have set for runs of their own.
 NOT_PASSED_ON = (
-    "CI",
-    "GITHUB_ACTIONS",
-    "GUARDLAB_OPENCODE_VERSION",
-    "GITHUB_STEP_SUMMARY",
-    "LOOP_GUARD_ENTRY",
+    "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "GUARDLAB_OPENCODE_VERSION", "LOOP_GUARD_ENTRY",
     "PYTEST_ADDOPTS",
-)
+)  # fmt: skip
 
 
 def pytest_configure(config):

@@ -23,11 +23,11 @@ def normal(text, **places):
 
 
 def section(text, title):
-    """Give what pytest printed under the underlined heading that begins with `title`."""
+    """Give what pytest printed under the underlined heading that begins with `title`, without the worker's name."""
     ends = r"^_{4,} |^={4,} |^-+ generated |^guardlab: "
     found = re.search(rf"^_+ {re.escape(title)}.*? _+\n(.*?)(?={ends})", text, re.MULTILINE | re.DOTALL)
     assert found, f"no section {title} in:\n{text}"
-    return found[1].rstrip() + "\n"
+    return re.sub(r"\A\[gw\d\] .*\n", "", found[1]).rstrip() + "\n"
 
 
 def normal_entries(text):

@@ -1,4 +1,4 @@
-"""A folder with scenarios in which pytest runs as its user starts it, and what is left there afterwards."""
+"""A folder with scenarios in which pytest or guardlab runs as its user starts it, and what is left there afterwards."""
 
 from __future__ import annotations
 
@@ -87,8 +87,16 @@ class Project:
 
     def start(self, *args, stdin=subprocess.DEVNULL):
         """Start pytest."""
+        return self.start_program("-m", "pytest", f"--basetemp={self.path / 'base'}", *args, stdin=stdin)
+
+    def start_guardlab(self, *args):
+        """Start the command guardlab."""
+        return self.start_program("-c", "from harness.cli import main; raise SystemExit(main())", *args)
+
+    def start_program(self, *args, stdin=subprocess.DEVNULL):
+        """Start a Python with these arguments."""
         log = self.path / "output"
-        command = [sys.executable, "-m", "pytest", f"--basetemp={self.path / 'base'}", *args]
+        command = [sys.executable, *args]
         with log.open("w") as file:
             process = self.pytester.popen(
                 command, stdin=stdin, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
@@ -111,11 +119,17 @@ class Project:
 
     def junit(self):
         """Read junit.xml: an item's seconds and its properties, by its name."""
-        cases = ET.parse(self.path / "junit.xml").iter("testcase")  # noqa: S314 - pytest has just written it
         return {
             case.get("name"): (float(case.get("time")), {p.get("name"): p.get("value") for p in case.iter("property")})
-            for case in cases
+            for case in self._cases()
         }
+
+    def junit_ends(self):
+        """Read junit.xml: how each item ended (`failure`, `error`), by its name; nothing for one that passed."""
+        return {case.get("name"): [one.tag for one in case if one.tag != "properties"] for case in self._cases()}
+
+    def _cases(self):
+        return ET.parse(self.path / "junit.xml").iter("testcase")  # noqa: S314 - pytest has just written it
 
 
 def environment(process):

@@ -84,6 +84,20 @@ def test_one_signal_in_the_middle_of_a_tool(project, door, number):
     assert_interrupted(project, run)
 
 
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_guardlab_cleans_up_after_one_signal_and_is_not_broken_off_by_the_next(project, door, number):
+    project.scenario("long", LONG % door.port)
+    run = project.start_guardlab("play", ".")
+    opencode = door.knock()
+    run.process.send_signal(number)
+    opencode.wait(DEADLINE)  # by now the run is cleaning up
+    run.process.send_signal(number)
+    ended = run.wait()
+    assert (ended.code, project.left(), project.kept()) == (2, [], [])
+    assert ended.text.endswith("guardlab: 0 passed\nguardlab: interrupted\n")
+
+
 def assert_interrupted(project, run):
     ended = run.wait()
     assert (ended.code, project.left(), project.kept()) == (2, [], [])
@@ -104,6 +118,7 @@ def test_a_killed_worker_is_swept_up_after_and_its_neighbour_goes_on(project, do
     assert "crashed while running 'long.scenario.yaml::long'" in ended.text
     assert "guardlab: a process outlived its worker and was killed: " in ended.text
     assert "1 failed, 1 passed" in ended.text
+    assert "guardlab: 1 passed, 1 failed (1 crash)" in ended.text
 
 
 def test_a_fake_model_whose_loop_ends_in_the_middle_of_a_stream(project, golden):

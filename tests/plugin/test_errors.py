@@ -1,4 +1,4 @@
-"""Nine things that people get wrong: each is told clearly and soon, and leaves nothing behind."""
+"""Things that people get wrong: each is told clearly and soon, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from normalising import normal, section
 from projects import ANSWERS_VERSION, GREETING
 
 SECONDS = 20
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+# A lab that lacks a program, and says when it looks for it.
+LACKS = """\
+from harness import lab
+from harness.errors import SetupError
+
+def ripgrep(settings):
+    print("looking for ripgrep")
+    raise SetupError("there is no ripgrep", "Install it.")
+
+lab.ripgrep = ripgrep
+"""
 BROKEN = {
     "throws-at-import": "guard: {path: guards/import.js}\nscript: [{say: Hello.}]\nsteps: [{prompt: Hi.}]\n",
     "throws-at-init": "guard: {path: guards/init.js}\nscript: [{say: Hello.}]\nsteps: [{prompt: Hi.}]\n",
@@ -43,14 +55,6 @@ def test_a_typo_in_a_key(project, golden):
     golden("plugin-typo", section(run.text, "ERROR collecting typo.scenario.yaml"))
 
 
-def test_an_opencode_that_does_not_exist(project, monkeypatch, golden):
-    monkeypatch.setenv("OPENCODE_TEST_BINARY", "/nonexistent")
-    project.scenario("greeting", GREETING)
-    run = project.run()
-    assert (run.code, project.left(), project.kept()) == (4, [], [])
-    golden("plugin-no-binary", run.text[run.text.index("ERROR: ") :].strip() + "\n")
-
-
 @pytest.mark.parametrize(
     ("name", "does", "count"),
     [
@@ -67,3 +71,49 @@ def test_an_opencode_that_does_not_serve(project, golden, monkeypatch, name, doe
     assert project.junit()["greeting"][0] < SECONDS
     assert f"guardlab: 0 passed, 1 failed ({count})" in run.text
     golden(f"plugin-{name}", normal(section(run.text, "greeting")))
+
+
+@WORKERS
+def test_an_opencode_that_does_not_exist(project, monkeypatch, golden, workers):
+    monkeypatch.setenv("OPENCODE_TEST_BINARY", "/nonexistent")
+    project.scenario("greeting", GREETING)
+    project.pytester.makepyfile("def test_unit():\n    pass\n")
+    run = project.run("--junitxml=junit.xml", *workers)
+    assert (run.code, project.left(), project.kept()) == (1, [], [])
+    assert "opencode: none (OPENCODE_TEST_BINARY names /nonexistent, which does not exist)\n" in run.text
+    assert "1 failed, 1 passed" in run.text
+    assert "guardlab: 0 passed, 1 failed (1 setup)" in run.text
+    assert project.junit()["greeting"][0] < SECONDS
+    golden("plugin-no-binary", section(run.text, "greeting"))
+    assert project.run("-k", "unit", *workers).code == 0, "no scenario is chosen"
+
+
+@WORKERS
+def test_an_opencode_that_does_not_work_is_asked_once(project, monkeypatch, workers):
+    monkeypatch.setenv("OPENCODE_TEST_BINARY", project.program("opencode", f"echo $1 >> {project.path}/asked\n"))
+    for name in "abcd":
+        project.scenario(name, GREETING)
+    run = project.run(*workers)
+    assert (run.code, project.left()) == (1, [])
+    assert "guardlab: 0 passed, 4 failed (4 setup)" in run.text
+    assert (project.path / "asked").read_text() == "--version\n"
+
+
+def test_what_a_lab_lacks_is_looked_for_once(project):
+    (project.path / "conftest.py").write_text(LACKS)
+    for name in "abc":
+        project.scenario(name, GREETING)
+    run = project.run("-s")
+    assert (run.code, project.left()) == (1, [])
+    assert run.text.count("looking for ripgrep") == 1
+    assert run.text.count(": setup: there is no ripgrep\n  Install it.") == 3
+
+
+@WORKERS
+def test_a_guard_that_does_not_exist_is_refused_once(project, workers):
+    for name in "ab":
+        project.scenario(name, GREETING)
+    run = project.run("--guard=dist", *workers)
+    assert (run.code, project.left(), project.kept()) == (4, [], [])
+    assert run.text.count("ERROR: --guard: dist does not exist\nIs the plugin built?") == 1
+    assert "relative to the scenario file" not in run.text

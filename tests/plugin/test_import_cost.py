@@ -8,6 +8,14 @@ import sys
 
 MILLISECONDS = 30
 TRIES = 5
+# Says at the very end what the controller has loaded.
+LISTS = """\
+import atexit, pathlib, sys
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        atexit.register(lambda: pathlib.Path("loaded").write_text("\\n".join(sys.modules)))
+"""
 HEAVY = ("uvicorn", "httpx", "pydantic", "starlette", "yaml", "rich")
 
 
@@ -22,6 +30,17 @@ def test_a_project_without_scenarios_loads_none_of_the_libraries(project):
         """
     )
     assert project.run("-p", "no:anyio", "-p", "no:hypothesispytest").code == 0
+
+
+def test_workers_without_scenarios_cost_no_sweep(project):
+    """Every program of the machine is looked at in a sweep, and all of the harness is loaded for it."""
+    (project.path / "conftest.py").write_text(LISTS)
+    project.pytester.makepyfile("def test_nothing():\n    pass\n")
+    run = project.run("-n", "1")
+    assert run.code == 0
+    loaded = (project.path / "loaded").read_text().splitlines()
+    assert "harness.plugin" in loaded
+    assert [name for name in (*HEAVY, "psutil", "harness.collect") if name in loaded] == []
 
 
 def test_importing_the_plugin_takes_less_than_30_ms():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -90,6 +91,22 @@ def test_the_option_for_the_binary_wins_over_the_variable_and_the_ini_file(silen
     run = silent.run(f"--opencode-binary={chosen}")
     assert f"opencode: 1.18.33 ({chosen}, given by --opencode-binary)" in run.text
     assert "ended with exit code 8" in run.text
+
+
+def test_a_report_says_how_to_play_the_scenario_again_as_it_was_played(silent):
+    silent.scenario("two words", GREETING)
+    (silent.path / "my guard.js").write_text(STAND_IN)
+    run = silent.run("two words.scenario.yaml", "--guard=my guard.js", "--opencode-version=1.18.3", "--step-timeout=9")
+    assert "given by OPENCODE_TEST_BINARY; --opencode-version 1.18.3 is passed over)\n" in run.text
+    command = re.search(r"^reproduce: (.*)$", run.text, re.MULTILINE)[1]
+    assert shlex.split(command) == [
+        "pytest",
+        "two words.scenario.yaml",
+        "--guard=my guard.js",
+        "--opencode-version=1.18.3",
+        "--step-timeout=9.0",
+        "--keep-runs=always",
+    ]
 
 
 @pytest.mark.parametrize(

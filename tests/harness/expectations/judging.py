@@ -51,7 +51,7 @@ def report(line: str, verdict: Verdict, record: Record, root: Path) -> str:
     (root / FILE).parent.mkdir(exist_ok=True)
     (root / FILE).write_text(source.text)
     failure = Failure(
-        kind="expectation",
+        kind="unknown" if verdict.status == "unknown" else "expectation",
         file=FILE,
         span=source.key_spans["expect", 0, kind],
         key=kind,

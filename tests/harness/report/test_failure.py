@@ -117,7 +117,9 @@ def test_a_problem_in_words(kind, problem, golden):
 
 
 def test_an_unknown_verdict_says_so(failure):
-    assert headline(replace(failure, problem=unknown("a", "b"))) == f"{FILE}:14:5: expectation unknown: answer"
+    assert (
+        headline(replace(failure, kind="unknown", problem=unknown("a", "b"))) == f"{FILE}:14:5: unknown verdict: answer"
+    )
 
 
 def test_a_place_of_several_lines_is_marked_to_the_end_of_its_first(failure, root):
