@@ -34,11 +34,9 @@ def guard_at(given: str | None, base: Path) -> Path | None:
     return guard
 
 
-def described(binary: Binary, version: str | None) -> str:
-    """Say which OpenCode is used and why; `version` is what --opencode-version asked for."""
-    passed_over = version is not None and binary.why.startswith("given by") and version != binary.version
-    besides = f"; --opencode-version {version} is passed over" if passed_over else ""
-    return f"opencode: {binary.version} ({binary.path}, {binary.why}{besides})"
+def described(binary: Binary) -> str:
+    """Say which OpenCode is used and why."""
+    return f"opencode: {binary.version} ({binary.path}, {binary.why})"
 
 
 def elsewhere(scenario: Scenario) -> str:

@@ -222,7 +222,7 @@ def describe_binary(config: pytest.Config) -> str:
     except SetupError as error:
         raise pytest.UsageError(str(error)) from error
     try:
-        return described(binary_of(config), config.getoption("--opencode-version"))
+        return described(binary_of(config))
     except SetupError as error:
         return f"opencode: none ({error.message})"
 

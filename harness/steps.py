@@ -154,10 +154,6 @@ def _abort(scene: Scene, step: Step, _seconds: float) -> None:
 
 
 def _new_session(scene: Scene, step: Step, _seconds: float) -> None:
-    if scene.living(step.value):
-        raise SetupError(
-            f"new_session: session {step.value} has begun already", "Give the new one another name, or delete it first."
-        )
     scene.session(step.value)
 
 

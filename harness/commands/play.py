@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     guard = guard_at(options.guard, Path.cwd())
     console = output()
     with Shield(*SIGNALS), Lab(settings_from(options), guard=guard) as lab:
-        console.print(described(lab.binary, options.opencode_version))
+        console.print(described(lab.binary))
         player = _Player(lab, console, _asked(options))
         try:
             for number, scenario in enumerate(scenarios):

@@ -68,16 +68,9 @@ def test_a_name_is_free_again_when_its_session_is_deleted(at):
     assert scene.sessions == {"ses_1": "work", "ses_2": "work"}, "the name stands for both in what was seen"
 
 
-def test_a_session_that_has_begun_is_not_new(at):
-    scene = at("steps: [{send: Go., session: work}, {new_session: work}]")
-    with pytest.raises(SetupError, match=r"^new_session: session work has begun already\n"):
-        play(scene)
-
-
-@pytest.mark.parametrize("before", ["", "{send: Go., session: work}, {delete_session: work}, "])
-def test_what_is_not_there_is_not_deleted(at, before):
-    scene = at(f"steps: [{before}{{delete_session: work}}]")
-    with pytest.raises(SetupError, match=r"^delete_session: there is no session work\n"):
+def test_what_is_not_there_is_not_deleted(at):
+    scene = at("steps: [{send: Go.}, {delete_session: child}]")
+    with pytest.raises(SetupError, match=r"^delete_session: there is no session child\n"):
         play(scene)
 
 

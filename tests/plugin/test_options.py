@@ -97,7 +97,7 @@ def test_a_report_says_how_to_play_the_scenario_again_as_it_was_played(silent):
     silent.scenario("two words", GREETING)
     (silent.path / "my guard.js").write_text(STAND_IN)
     run = silent.run("two words.scenario.yaml", "--guard=my guard.js", "--opencode-version=1.18.3", "--step-timeout=9")
-    assert "given by OPENCODE_TEST_BINARY; --opencode-version 1.18.3 is passed over)\n" in run.text
+    assert "given by OPENCODE_TEST_BINARY; it wins over the wanted version 1.18.3)\n" in run.text
     command = re.search(r"^reproduce: (.*)$", run.text, re.MULTILINE)[1]
     assert shlex.split(command) == [
         "pytest",
