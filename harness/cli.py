@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from harness.errors import GuardlabError
-from harness.process.signals import sigterm_as_interrupt
+from harness.interrupt import SIGNALS, Shield
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     options = _parser().parse_args(arguments)
-    sigterm_as_interrupt()
     try:
         # Every command is a module of its own with `run(options)`.
-        return int(import_module(f"harness.commands.{options.command}").run(options))
+        with Shield(*SIGNALS):
+            return int(import_module(f"harness.commands.{options.command}").run(options))
     except GuardlabError as error:
         sys.stderr.write(f"guardlab: {error}\n")
     except KeyboardInterrupt:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from harness.contracts import CONTRACTS, contract_of
 from harness.errors import GuardlabError, SetupError
+from harness.interrupt import SIGNALS, Shield
 from harness.lab import Lab
-from harness.process.signals import sigterm_as_interrupt
 from harness.scenario.loader import SUFFIX, load
 from harness.settings import Settings
 from harness.unit_tests import unit_tests
@@ -179,9 +179,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [clause for clause in clauses if contract_of(clause) is None]
     if unknown:
         parser.error(f"no clause is called {', '.join(unknown)}")
-    sigterm_as_interrupt()
     try:
-        return _prove(options.root.resolve(), clauses)
+        with Shield(*SIGNALS):
+            return _prove(options.root.resolve(), clauses)
     except GuardlabError as error:
         sys.stderr.write(f"{error}\n")
     except KeyboardInterrupt:

@@ -24,9 +24,9 @@ SECONDS = 300.0  # those of the package build it, install it and play scenarios
 PYTEST = """
 import sys
 import pytest
-from harness.process.signals import sigterm_as_interrupt
-sigterm_as_interrupt()
-sys.exit(pytest.main(sys.argv[1:]))
+from harness.interrupt import SIGNALS, Shield
+with Shield(*SIGNALS):
+    sys.exit(pytest.main(sys.argv[1:]))
 """
 FAREWELL = 20.0  # seconds for a program that is given up to end its own programs
 

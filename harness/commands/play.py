@@ -13,7 +13,6 @@ from harness.commands.common import exit_code, outcome_of, output, settings_from
 from harness.corpus import named
 from harness.errors import SetupError
 from harness.hold import Hold
-from harness.interrupt import SIGNALS, Shield
 from harness.lab import Lab
 from harness.report.ci import marks, row, write_summary
 from harness.report.failure import render
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         raise SetupError(f"--hold holds one scenario, {len(scenarios)} are to be played", "Name one file.")
     guard = guard_at(options.guard, Path.cwd())
     console = output()
-    with Shield(*SIGNALS), Lab(settings_from(options), guard=guard) as lab:
+    with Lab(settings_from(options), guard=guard) as lab:
         console.print(described(lab.binary))
         player = _Player(lab, console, _asked(options))
         try:

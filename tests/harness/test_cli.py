@@ -84,6 +84,8 @@ class FakeLab:
             raise KeyboardInterrupt
         error = errors.get(scenario.head.title)
         told = {"error": {"kind": error.kind, "message": error.message, "hint": error.hint}} if error else {}
+        if scenario.head.title == "Without a marker":
+            told = {"guards": [{"name": "mine", "marker": None}]}
         return judge(scenario, record(**told), seconds=1.25)
 
 
@@ -181,12 +183,12 @@ def test_a_scenario_for_another_system_is_skipped_and_not_counted_as_passed(labs
 
 
 def test_what_cannot_be_told_is_a_kind_of_its_own_unless_something_failed_too(capsys):
-    unknown = "[{log: {contains: a}}]"
-    write("a.scenario.yaml", unknown)
-    write("b.scenario.yaml", f"{unknown[:-1]}, {{requests: 1}}]")
+    unknown, title = "{blocked: {times: 1}}", "Without a marker"
+    write("a.scenario.yaml", f"[{unknown}]", title)
+    write("b.scenario.yaml", f"[{unknown}, {{requests: 1}}]", title)
     assert main(["play", "."]) == 1
     out = capsys.readouterr().out
-    assert "\na.scenario.yaml:5:11: unknown verdict: log\n" in out
+    assert "\na.scenario.yaml:5:11: unknown verdict: blocked\n" in out
     assert out.endswith("\nguardlab: 0 passed, 2 failed (1 expectation, 1 unknown)\n")
 
 

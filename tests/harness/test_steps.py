@@ -69,9 +69,10 @@ def test_a_name_is_free_again_when_its_session_is_deleted(at):
 
 
 def test_what_is_not_there_is_not_deleted(at):
-    scene = at("steps: [{send: Go.}, {delete_session: child}]")
-    with pytest.raises(SetupError, match=r"^delete_session: there is no session child\n"):
-        play(scene)
+    scene = at("steps: [{send: Go., session: work}, {delete_session: work}]")
+    play(scene)
+    with pytest.raises(SetupError, match=r"^delete_session: there is no session work\n"):
+        do(scene, scene.scenario.steps[1], 1)
 
 
 def test_gates_are_released_where_they_hold(at):
