@@ -32,20 +32,22 @@ title: A guard aborts at the first word
 opencode: {{api: {api}}}
 script:
   - say: I go on and on.
-    repeat: 10
+    repeat: {repeat}
 steps: [{{prompt: Go.}}]
 expect:
   - stream_closed: {{reply: 1, by: {by}}}
 """
 
 
-@pytest.mark.parametrize(("api", "by"), [("{}", "client"), ("{session.abort: {status: 500}}", "script")])
+@pytest.mark.parametrize(
+    ("api", "repeat", "by"), [("{}", "forever", "client"), ("{session.abort: {status: 500}}", 10, "script")]
+)
 @pytest.mark.parametrize("first", ["guard", "probe"])
-def test_an_abort_is_spoiled_in_either_order(lab, tmp_path, first, api, by):
+def test_an_abort_is_spoiled_in_either_order(lab, tmp_path, first, api, repeat, by):
     (tmp_path / "aborts.js").write_text(GUARD)
     files = json.dumps({"files": {FOUND: GUARD}})
     place = f"workspace: {files}" if first == "guard" else "guard: {path: aborts.js, marker: none}"
-    run = lab.play(loads(SCENARIO.format(place=place, api=api, by=by), tmp_path / "order.yaml"))
+    run = lab.play(loads(SCENARIO.format(place=place, api=api, repeat=repeat, by=by), tmp_path / "order.yaml"))
     assert run.passed, run.report()
     calls = [(entry.kind, entry.data["call"]) for entry in run.record.of("api.request")]
     assert ("api.request", "session.abort") in calls
