@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fakemodel.protocols.base import GAP, Template, event, packed, parsed, serial_id
+from fakemodel.protocols.base import GAP, Template, event, packed, parsed
+from fakemodel.protocols.openai import OpenAI
 from fakemodel.request import Call, Message, Request, Result
 from fakemodel.script import Call as CallPart
 from fakemodel.script import Say
@@ -20,7 +21,7 @@ __all__ = ["OpenAIChat"]
 _FINISH = {"unknown": "something_new", "none": None}
 
 
-class OpenAIChat:
+class OpenAIChat(OpenAI):
     """The chat completions protocol (opencode-facts.md J)."""
 
     def __init__(self, *, whole_calls: bool = False) -> None:
@@ -47,10 +48,6 @@ class OpenAIChat:
             body=body,
         )
 
-    def call_id(self, request: Request, index: int, serial: int) -> str:  # noqa: ARG002 - the serial is enough
-        """Return an id that is unique in the stage."""
-        return serial_id(serial)
-
     def writer(self, answer: Answer) -> _Writer:
         """Write a stream."""
         return _Writer(answer, whole_calls=self.whole_calls)
@@ -68,15 +65,6 @@ class OpenAIChat:
         choice = {"index": 0, "message": message, "finish_reason": _FINISH.get(answer.finish, answer.finish)}
         body = {**_head(answer, "chat.completion"), "choices": [choice], "usage": _usage(answer.usage)}
         return packed(body).encode()
-
-    def error(self, status: int, message: str) -> bytes:
-        """Write an error."""
-        return packed({"error": {"message": message, "type": "fake_model", "param": None, "code": status}}).encode()
-
-    def models(self) -> bytes:
-        """Write the list of models."""
-        model = {"id": "fake", "object": "model", "created": 0, "owned_by": "fakemodel"}
-        return packed({"object": "list", "data": [model]}).encode()
 
 
 class _Writer:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fakemodel.protocols.base import GAP, Template, event, packed, parsed, serial_id
+from fakemodel.protocols.base import GAP, Template, event, packed, parsed
+from fakemodel.protocols.openai import OpenAI
 from fakemodel.protocols.openai_chat import text_of
 from fakemodel.request import Call, Message, Request, Result
 from fakemodel.script import Call as CallPart
@@ -21,7 +22,7 @@ __all__ = ["OpenAIResponses"]
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter", "unknown": "something_new"}
 
 
-class OpenAIResponses:
+class OpenAIResponses(OpenAI):
     """The Responses protocol (opencode-facts.md J). A finish reason ``none`` leaves out the closing event."""
 
     name = "openai_responses"
@@ -49,10 +50,6 @@ class OpenAIResponses:
             body=body,
         )
 
-    def call_id(self, request: Request, index: int, serial: int) -> str:  # noqa: ARG002 - the serial is enough
-        """Return an id that is unique in the stage."""
-        return serial_id(serial)
-
     def writer(self, answer: Answer) -> _Writer:
         """Write a stream."""
         return _Writer(answer)
@@ -62,15 +59,6 @@ class OpenAIResponses:
         pairs = enumerate(zip(answer.parts, texts, strict=True))
         items = [_item(_item_id(answer, index), planned, text, done=True) for index, (planned, text) in pairs]
         return packed(_response(answer, items, done=True)).encode()
-
-    def error(self, status: int, message: str) -> bytes:
-        """Write an error."""
-        return packed({"error": {"message": message, "type": "fake_model", "param": None, "code": status}}).encode()
-
-    def models(self) -> bytes:
-        """Write the list of models."""
-        model = {"id": "fake", "object": "model", "created": 0, "owned_by": "fakemodel"}
-        return packed({"object": "list", "data": [model]}).encode()
 
 
 class _Writer:
