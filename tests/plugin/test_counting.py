@@ -6,7 +6,8 @@ import pytest
 from projects import ANSWERS_VERSION, GREETING
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-UNKNOWN = "  - blocked: {by: doom-loop}\n"  # no guard of that name is there: nobody can tell whether it blocked
+UNKNOWN = "  - blocked: {times: 1}\nguard: {path: quiet.js, name: quiet}\n"  # nobody knows by what marker it blocks
+QUIET = "export const Quiet = async () => ({})\n"
 # The harness itself breaks in the first scenario.
 BREAKS = """\
 from harness.lab import Lab
@@ -29,13 +30,14 @@ def silent(project, monkeypatch):
 
 @WORKERS
 def test_what_cannot_be_told_is_an_error_and_what_failed_besides_is_a_failure(project, workers):
+    (project.path / "quiet.js").write_text(QUIET)
     project.scenario("unclear", GREETING + UNKNOWN)
     project.scenario("wrong", GREETING.replace("answer: Hello.", "answer: Bye.") + UNKNOWN)
     run = project.run("--junitxml=junit.xml", "-rA", *workers)
     assert (run.code, project.left()) == (1, [])
     assert "ERROR unclear.scenario.yaml::unclear - unclear.scenario.yaml:9:5: unknown verdict: blocked" in run.text
     assert "FAILED wrong.scenario.yaml::wrong - wrong.scenario.yaml:8:5: expectation failed: answer" in run.text
-    assert "the run had no guard named doom-loop" in run.text
+    assert "no marker is known for quiet: say" in run.text
     assert "1 failed, 1 error" in run.text
     assert "guardlab: 0 passed, 2 failed (1 expectation, 1 unknown)" in run.text
     assert project.junit_ends() == {"unclear": ["error"], "wrong": ["failure"]}
