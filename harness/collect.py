@@ -83,6 +83,7 @@ class ScenarioItem(pytest.Item):
         self.upcoming: Scenario | None = None
         self.failures: list[Failure] = []
         self.user_properties += properties(scenario)
+        self.until: float | None = None
         self.add_marker("scenario")
         for word in _keywords(scenario):
             self.extra_keyword_matches.add(word)
@@ -97,7 +98,7 @@ class ScenarioItem(pytest.Item):
         file, self.failures = self.scenario.document.file, []
         try:
             lab = lab_of(self.config)
-            run = lab.play(self.scenario, upcoming=self.upcoming, hold=_hold(self.config))
+            run = lab.play(self.scenario, upcoming=self.upcoming, hold=_hold(self.config), until=self.until)
             self.failures = kept_failures(run, lab.settings, file, again("pytest", file, _asked(self.config)))
         except GuardlabError as error:
             self.failures = [Failure(error.kind, file=file, span=None, key=error.kind, problem=str(error))]

@@ -139,11 +139,12 @@ class Lab:
         *,
         upcoming: Scenario | None = None,
         hold: Callable[[Scene], None] | None = None,
+        until: float | None = None,
     ) -> Run:
         """Play one scenario and judge it.
 
         `upcoming` is played next: its folders are laid out meanwhile. `hold` gets the live scene when the steps are
-        over, however they ended.
+        over, however they ended. `until` is when the run has to be over, in the seconds of `time.monotonic`.
 
         Raises SourceError for a file that is no scenario, SetupError when the disk is nearly full; everything else that
         goes wrong is in the run.
@@ -155,7 +156,7 @@ class Lab:
         ready = self._next if self._next and self._next.scenario is scenario else self._prepare(scenario)
         self._next = self._prepare(upcoming) if upcoming else None
         self._last = ready.folder
-        run = runner.play(self._chosen(scenario), self, ready.props.result, hold)
+        run = runner.play(self._chosen(scenario), self, ready.props.result, hold, until)
         wait([ready.props])  # a run that broke off early did not: its files would be kept while they are laid out
         return replace(run, folder=ready.folder)
 

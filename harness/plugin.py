@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+LEAVE_SECONDS = 5.0  # what a run may still take when its time is up: to leave OpenCode clean, and to write its report
 RUN = pytest.StashKey[str]()
 OWNER = pytest.StashKey[int]()
 SHARED = pytest.StashKey[bool]()
@@ -119,6 +121,13 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """Let a scenario know which one comes next, so that the folders of that one are laid out meanwhile."""
     if hasattr(item, "upcoming"):
         item.upcoming = getattr(nextitem, "scenario", None)
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> None:
+    """Let a scenario be over, with a report, before pytest-timeout ends it; None leaves the timer to that plugin."""
+    if hasattr(item, "until"):
+        item.until = time.monotonic() + settings.timeout - min(LEAVE_SECONDS, settings.timeout / 2)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,10 +38,19 @@ UNEXPECTED = "guardlab did not expect this. If nothing fails on this machine (a 
 ERRORS = {kind.kind: kind for kind in (SetupError, NotLoadedError, DeadlineError, CrashError)}
 
 
-def play(scenario: Scenario, lab: Lab, props: Callable[[], Props], hold: Callable[[Scene], None] | None = None) -> Run:
-    """Play one scenario and judge it; `props` lays out its folders, `hold` is called before OpenCode is left."""
+def play(
+    scenario: Scenario,
+    lab: Lab,
+    props: Callable[[], Props],
+    hold: Callable[[Scene], None] | None = None,
+    until: float | None = None,
+) -> Run:
+    """Play one scenario and judge it.
+
+    `props` lays out its folders, `hold` is called before OpenCode is left, `until` is when its time is up.
+    """
     began = time.monotonic()
-    timeline = Timeline()
+    timeline = Timeline(until)
     facts: dict[str, Any] = {"version": lab.binary.version, "allow": list(scenario.head.allow)}
     sessions: dict[str, str] = {}
     held: Record | None = None

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.errors import DeadlineError, SetupError
+from harness.stacks import stuck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +21,7 @@ Lane = Literal["user", "model", "opencode", "guard"]
 Source = Literal["runner", "fake", "events", "probe", "shell"]
 
 FORMAT = 1
+OVER = "The time for the whole run was up: pytest-timeout would have ended it without a report."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,9 @@ class Timeline:
     Every wait has a deadline, ends early when a reporter failed (`fail`), and its error says what was pending.
     """
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, until: float | None = None) -> None:
+        """Start empty. No wait goes on after `until` on the run's clock, when the whole run has to be over."""
+        self._until = until
         self._entries: list[Entry] = []
         self._counts: dict[Source, int] = {}
         self._changed = threading.Condition()
@@ -156,23 +159,24 @@ class Timeline:
         """Return once `ready()` holds; it is asked again after every entry and at least every 50 ms.
 
         The seconds begin at `since` on the run's clock, now by default.
-        Raises DeadlineError after `seconds` with `pending()`, or what `fail` brought.
+        Raises DeadlineError after `seconds` with `pending()` and every thread that is stuck, or what `fail` brought.
         """
-        deadline = (time.monotonic() if since is None else since) + seconds
+        begun = time.monotonic() if since is None else since
+        deadline = begun + seconds
+        if self._until is not None and self._until < deadline:
+            deadline = self._until
+            seconds = round(max(deadline - begun, 0.0), 1)
         while True:
             self.check()
             if ready():
                 return
             left = deadline - time.monotonic()
             if left <= 0:
-                raise DeadlineError(f"after {seconds:g} s still waiting for: {pending()}")
+                what = f"after {seconds:g} s still waiting for: {pending()}"
+                self.add("user", "deadline", "runner", data={"seconds": seconds})
+                raise DeadlineError("\n".join([what, *stuck()]), OVER if deadline == self._until else "")
             with self._changed:
                 self._changed.wait(min(left, 0.05))
-
-    def tail(self, count: int = 5) -> tuple[Entry, ...]:
-        """Give the newest entries, as evidence."""
-        with self._changed:
-            return tuple(self._entries[-count:])
 
     def freeze(self, sessions: Mapping[str, str], facts: Mapping[str, Any], more: Iterable[Entry] = ()) -> Record:
         """Make the frozen record, with `more` entries. The clock's zero is the first prompt, else the first entry.

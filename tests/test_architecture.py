@@ -28,7 +28,7 @@ ORDER = (
     ("scenario", "process"),
     ("expectations", "invariants"),
     ("timeline",),
-    ("errors", "contracts"),
+    ("errors", "contracts", "stacks"),
 )
 DEPTH = {room: depth for depth, line in enumerate(ORDER) for room in line}
 # Names for annotations only, against the order: a run is handed its lab, the evidence its scene; the settings know the

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.errors import Kind
     from harness.timeline import Entry, Record
 
-__all__ = ["Failure", "Place", "headline", "kind_of", "render"]
+__all__ = ["SHOWN", "Failure", "Place", "headline", "kind_of", "render"]
 
 WIDTH = 120
 SHOWN = 5

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import GuardlabError, NotLoadedError
-from harness.report.failure import Failure, render
+from harness.report.failure import SHOWN, Failure, render
+from harness.report.telling import is_telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +57,14 @@ class Run:
         if self.error:
             span = self._error_place()
             found.append(
-                Failure(kind=self.error.kind, span=span, key=self.error.kind, problem=str(self.error), **common)
+                Failure(
+                    self.error.kind,
+                    span=span,
+                    key=self.error.kind,
+                    problem=str(self.error),
+                    evidence=self._last_seen(),
+                    **common,
+                )
             )
         found += [
             Failure(
@@ -91,6 +99,14 @@ class Run:
         if self.record.entries and done < len(self.scenario.steps):
             return self.scenario.steps[done].span
         return None
+
+    def _last_seen(self) -> tuple[int, ...]:
+        """Give what was seen last before a wait was given up: what came later belongs to the clearing away."""
+        given_up = self.record.of("deadline")
+        if not given_up:
+            return ()
+        end = given_up[0].seq
+        return tuple(entry.seq for entry in self.record.entries[:end] if is_telling(entry))[-SHOWN:]
 
     def _broken_place(self, one: Broken) -> Span | None:
         if one.call is not None:

@@ -163,6 +163,7 @@ TELLERS: Mapping[str, Callable[[Data], str]] = {
     "prompt": _prompt,
     "step": _step,
     "settled": lambda _: "settled",
+    "deadline": lambda data: f"gave up waiting after {data.get('seconds')} s",
     "exchange.received": _received,
     "exchange.first_chunk": lambda data: f"exchange {data.get('number')}: first chunk",
     "exchange.gate": _gate,

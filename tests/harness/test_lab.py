@@ -37,7 +37,7 @@ def stage(tmp_path, monkeypatch):
     """Run labs without OpenCode: what `runner.play` is called with is noted instead."""
     played = []
 
-    def play(scenario, _lab, props, hold):
+    def play(scenario, _lab, props, hold, _until):
         played.append((scenario, props(), hold))
         return Run(scenario, NOTHING, None, (), (), 0.0)
 

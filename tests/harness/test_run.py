@@ -78,6 +78,16 @@ def test_an_error_stands_at_the_step_that_did_not_end(run, place):
     assert places(run) == [place]
 
 
+def test_a_deadline_shows_what_was_seen_before_it():
+    """A gate that is released afterwards, and all that follows, only clears the run away."""
+    run = a_run(DeadlineError("late"), statuses=(), steps=0)
+    timeline = Timeline()
+    for kind in ("loaded", "prompt", "message.updated", "exchange.gate", "deadline", "exchange.released", "deadline"):
+        timeline.add("user", kind, "runner")
+    run = replace(run, record=replace(run.record, entries=timeline.entries))
+    assert run.failures()[0].proof == (1, 2, 4, 5)
+
+
 @pytest.mark.parametrize(
     ("reply", "place"), [(None, None), (("main", 2), (7, 7)), (("work", 1), (9, 7)), (("any_time", 1), (11, 7))]
 )

@@ -69,7 +69,7 @@ def test_a_session_that_stays_busy_for_opencode_alone_meets_the_deadline(scene):
     assert deadline(settle, scene, 0.01) == (
         "after 0.01 s still waiting for: OpenCode says that session ses_1 is retry"
     )
-    assert kinds(scene) == []
+    assert kinds(scene) == ["deadline"]
 
 
 def test_an_unscripted_request_ends_it_early(scene):

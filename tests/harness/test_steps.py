@@ -161,7 +161,7 @@ def test_wait_for_what_a_guard_logs(at, tmp_path):
     )
     path.write_text("blocked\naborted\n")
     play(scene, 0.0)
-    assert kinds(scene) == ["step"], "a look leaves the timeline alone"
+    assert kinds(scene) == ["deadline", "step"], "a look leaves the timeline alone"
 
 
 def test_wait_for_settled(at):
@@ -245,7 +245,8 @@ def test_kill(at):
         "after 0 s still waiting for: the fake model's streams to see that OpenCode is gone"
     )
     assert scene.asked == ["flush", "mark_killed", "kill"], "the fake is told before, or it would say `client`"
-    assert (scene.ended, scene.timeline.last.kind, scene.timeline.last.data) == (True, "exit", {"expected": True})
+    ended = scene.timeline.entries[0]
+    assert (scene.ended, ended.kind, ended.data) == (True, "exit", {"expected": True})
     scene.stage.open_exchanges = ()
     play(scene, 0.0)
 

@@ -57,16 +57,14 @@ def test_data_is_a_copy(timeline):
 
 
 def test_nothing_yet(timeline):
-    assert (timeline.entries, timeline.last, timeline.since(0), timeline.tail()) == ((), None, [], ())
+    assert (timeline.entries, timeline.last, timeline.since(0)) == ((), None, [])
 
 
-def test_since_and_tail(timeline):
+def test_since(timeline):
     for kind in "abcdefg":
         timeline.add("user", kind, "runner")
     assert kinds(timeline.since(5)) == ["f", "g"]
     assert timeline.since(7) == []
-    assert kinds(timeline.tail()) == list("cdefg")
-    assert kinds(timeline.tail(2)) == ["f", "g"]
 
 
 def test_reporters_in_threads_lose_nothing(timeline):
@@ -127,6 +125,24 @@ def test_a_deadline_says_what_was_pending_then(timeline):
 def test_the_seconds_of_a_wait_may_have_begun_before(timeline):
     with pytest.raises(DeadlineError, match=r"^after 60 s still waiting for: nothing$"):
         timeline.wait(lambda: False, 60, nothing, since=time.monotonic() - 60)
+
+
+def test_no_wait_goes_on_when_the_whole_run_must_be_over():
+    timeline = Timeline(time.monotonic() + 0.04)
+    timeline.wait(lambda: True, 60, nothing)
+    over = r"^after 0 s still waiting for: nothing\nThe time for the whole run was up: pytest-timeout would have "
+    with pytest.raises(DeadlineError, match=over):
+        timeline.wait(lambda: False, 60, nothing)
+    with pytest.raises(DeadlineError, match=r"^after 0 s still waiting for: nothing$"):
+        Timeline(time.monotonic() + 60).wait(lambda: False, 0, nothing)
+    assert [(e.lane, e.kind, e.data) for e in timeline.entries] == [("user", "deadline", {"seconds": 0.0})]
+
+
+def test_a_deadline_names_the_threads_that_are_stuck(timeline, monkeypatch):
+    monkeypatch.setattr("harness.timeline.stuck", lambda: ["thread a is in b", "thread c is in d"])
+    with pytest.raises(DeadlineError) as caught:
+        timeline.wait(lambda: False, 0, nothing)
+    assert str(caught.value) == "after 0 s still waiting for: nothing\nthread a is in b\nthread c is in d"
 
 
 def test_a_reporters_error_comes_home(timeline):

@@ -44,6 +44,15 @@ def silent(project, monkeypatch):
     return project
 
 
+HELD = """\
+script:
+  - say: Hello.
+    gate: never
+steps:
+  - prompt: Hi.
+"""
+
+
 @pytest.mark.parametrize(
     ("args", "found"),
     [
@@ -156,3 +165,27 @@ def test_what_cannot_be_held(project, args, problem):
     run = project.run("--hold", *args)
     assert run.code == pytest.ExitCode.USAGE_ERROR
     assert f"ERROR: {problem}" in run.text
+
+
+def test_a_scenario_is_over_before_pytest_timeout_ends_it(project):
+    """Its own report says what was open and what had been seen; pytest-timeout would print stacks, and no more."""
+    project.scenario("greeting", GREETING)  # takes the start of OpenCode upon itself, in a time of its own
+    project.scenario("held", HELD)
+    project.pytester.makeconftest("""
+        import pytest
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.timeout(90))
+    """)
+    run = project.run("--timeout=16", "--junitxml=junit.xml")
+    assert run.code == 1
+    found = re.search(
+        r"^held\.scenario\.yaml:7:5: deadline: after \S+ s still waiting for: (.*)$", run.text, re.MULTILINE
+    )
+    assert found, run.text
+    assert found[1] == "exchange 1 is open (session main, reply 1); session main is busy; gate never is closed"
+    assert "The time for the whole run was up: pytest-timeout would have ended it without a report." in run.text
+    shown = re.search(r"held at gate never\n(  #.*\n)*  #\d+ +\S+ user +gave up waiting after .*\nreproduce", run.text)
+    assert shown, run.text
+    assert "Timeout" not in run.text
+    assert project.junit()["held"][0] < 16
+    assert project.left() == []

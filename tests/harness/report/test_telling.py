@@ -95,6 +95,7 @@ CASES = [
     ("shell", {"command": "git status"}, "shell ran: git status"),
     ("exit", {"code": 1, "expected": True}, "OpenCode ended with 1"),
     ("exit", {"expected": True}, "OpenCode was killed"),
+    ("deadline", {"seconds": 7.5}, "gave up waiting after 7.5 s"),
     ("exit", {"code": -9, "expected": False}, "OpenCode ended with -9, which nobody asked for"),
     ("loaded", {"guard": "infinity"}, "infinity loaded"),
     ("api.request", {"call": "session.abort"}, "calls session.abort"),
