@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
 __all__ = ["SIGNALS", "Shield"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+MOMENT = 0.001  # seconds
+TAKING = threading.Condition.__enter__.__code__
 
 
 class Shield:
@@ -23,7 +26,7 @@ class Shield:
     """
 
     def __init__(self, *caught: signal.Signals) -> None:
-        """Keep which signals it answers itself; the others of SIGNALS are only ignored once `ignore` is called."""
+        """Keep which signals it answers itself; a Ctrl-C that is not among them interrupts until `ignore` is called."""
         self._caught = caught
         self._before: dict[int, Any] = {}
 
@@ -31,8 +34,8 @@ class Shield:
         """Take the signals over."""
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in SIGNALS}
-            for number in self._caught:
-                if self._before[number] != signal.SIG_IGN:
+            for number, before in self._before.items():
+                if before == signal.default_int_handler or (number in self._caught and before != signal.SIG_IGN):
                     signal.signal(number, self._end)
         return self
 
@@ -49,6 +52,11 @@ class Shield:
             for number in self._before:
                 signal.signal(number, signal.SIG_IGN)
 
-    def _end(self, _number: int, _frame: object) -> NoReturn:
-        self.ignore()
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        if frame and frame.f_code is TAKING:
+            # Raised there, it would leave the lock taken for ever (cpython issue 29988): a moment later it is safe.
+            threading.Timer(MOMENT, _thread.interrupt_main, [number]).start()
+            return
+        if number in self._caught:
+            self.ignore()
         raise KeyboardInterrupt

@@ -75,12 +75,19 @@ def play(
                         hold(scene)
     except Exception as error:  # noqa: BLE001 - whatever it is, the run is told and its processes are swept
         _tell(facts, error)
-    facts["survivors"] = [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)]
-    facts["ports"] = lab.pool.left_open(LEAVE_SECONDS)
-    facts["troubles"] = lab.take_troubles()
-    facts["egress"] = [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]]
+    facts |= _left(lab, attempts)
     record = replace(held, facts=facts) if held else timeline.freeze(sessions, facts)
     return judge(scenario, record, seconds=time.monotonic() - began)
+
+
+def _left(lab: Lab, attempts: int) -> dict[str, Any]:
+    """Give what outlived the run and what went wrong beside it; `attempts` to leave the machine came before it."""
+    return {
+        "survivors": [one.command_line for one in lab.supervisor.sweep(lab.pool.running, LEAVE_SECONDS)],
+        "ports": lab.pool.left_open(LEAVE_SECONDS),
+        "troubles": lab.take_troubles(),
+        "egress": [f"{a.host}:{a.port}" for a in lab.egress.attempts[attempts:]],
+    }
 
 
 def _tell(facts: dict[str, Any], error: Exception) -> None:
