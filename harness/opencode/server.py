@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTEN_SECONDS", "Server"]
 
-LISTEN_SECONDS = 17.0
+LISTEN_SECONDS = 15.0
 LISTENING = re.compile(r"^opencode server listening on (http://\S+)$", re.MULTILINE)
 
 
