@@ -37,7 +37,7 @@ def test_a_variable_chooses_the_build(lab, package, monkeypatch):
 
 
 def test_a_wrapper_file_gets_the_build_too(lab, successor, monkeypatch):
-    """[INF-64]"""
+    """Names no clause: which guard is ours is asked of this checkout, so that a prover's copy can't show it."""
     monkeypatch.setenv("LOOP_GUARD_ENTRY", str(successor.folder))
     run = lab.play(THIRD_CALL.with_name("inf-60-options-of-a-wrapper.scenario.yaml"))
     assert run.passed, run.report()
