@@ -7,6 +7,9 @@ warm server. `opencode run` is the process alone, in a workspace that was laid o
 new home` is the same without what the hermetic home spares OpenCode (there, too, nothing leaves the machine). The
 ways take turns, so that whatever else the machine does falls on all of them.
 
+The scenario asks for 300 ms of silence, the least that is usual. One that expects an absence, be it by an exact count,
+lasts 0.7 s longer by itself.
+
     python -m tests.benchmarks.warm_server [--rounds 5] [--raw FILE]
 
 `--raw` writes every single time as a line of JSON: round, way, seconds.
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 TASK = """\
 format: 1
 title: Five commands and an answer
+quiet: 300ms
 script:
   - rotate:
       - bash: {command: git status --short}
