@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from fakemodel.connection import Connection
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["App"]
 
+CLOSED_KEPT = 100  # a client that comes later than that many stages is answered as one whose token was never given
+
 
 class App:
     """Serves every stage of one server. ``errors`` holds what went wrong in the server itself."""
 
     def __init__(self) -> None:
         self.stages: dict[str, Stage] = {}
-        self._closed: set[str] = set()
+        self._closed: deque[str] = deque(maxlen=CLOSED_KEPT)
         self.errors: list[BaseException] = []
         self._protocols = protocols()
 
@@ -41,9 +44,9 @@ class App:
             connection.close()
 
     def forget_closed(self) -> None:
-        """Keep no more than the tokens of closed stages; their journals can be large."""
+        """Keep no more than the tokens of the last closed stages; their journals can be large."""
         for token in [token for token, stage in self.stages.items() if stage.closed]:
-            self._closed.add(token)
+            self._closed.append(token)
             del self.stages[token]
 
     async def _answer(self, scope: Mapping[str, Any], connection: Connection) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import httpx
 
 from harness.errors import CrashError
+from harness.opencode.client import open_client
 
 __all__ = ["PROMPT_AGENT", "Driver"]
 
@@ -24,12 +25,11 @@ class Driver:
 
     def __init__(self, address: str, password: str, directory: str) -> None:
         """Open a connection pool of its own; `close` ends it."""
-        self._client = httpx.Client(
+        self._client = open_client(
+            password,
             base_url=address,
-            auth=("opencode", password),
             headers={"x-opencode-directory": quote(directory, safe="/")},  # a header holds ASCII only
             timeout=CALL_SECONDS,
-            trust_env=False,
         )
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ import httpx
 from httpx_sse import connect_sse
 
 from harness.errors import CrashError, DeadlineError
+from harness.opencode.client import open_client
 
 __all__ = ["Events"]
 
@@ -34,9 +35,7 @@ class Events:
     def __init__(self, address: str, password: str) -> None:
         """Prepare; `start` connects."""
         self._address = address
-        self._client = httpx.Client(
-            auth=("opencode", password), timeout=httpx.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS), trust_env=False
-        )
+        self._client = open_client(password, timeout=httpx.Timeout(CONNECT_SECONDS, read=SILENCE_SECONDS))
         self._sinks: dict[str, Sink] = {}
         self._lock = threading.Lock()
         self._connected = threading.Event()

@@ -10,6 +10,7 @@ import pytest
 from raw_client import RawClient, after_call, chat, deltas, said
 
 from fakemodel import FakeModel, FakeModelError, JournalError, StageError, load_text, parse_script
+from fakemodel.app import CLOSED_KEPT
 
 
 def test_parts_are_streamed_in_order(play):
@@ -235,6 +236,16 @@ def test_a_closed_stage_ends_its_streams_and_counts_no_more(play):
     play("[{say: a}]")
     assert httpx.post(one.url, json=chat()).status_code == 410
     assert one.stage.journal.received == 1
+
+
+def test_a_server_that_has_played_long_remembers_the_last_closed_stages_only(play):
+    first, second = play("[{say: a}]"), play("[{say: a}]")
+    for one in (first, second, *(play("[{say: a}]") for _ in range(CLOSED_KEPT - 1))):
+        one.stage.close()
+    last = play("[{say: a}]")
+    assert httpx.post(first.url, json=chat()).status_code == 404
+    assert httpx.post(second.url, json=chat()).status_code == 410
+    assert said(last.answer()) == "a"
 
 
 def test_stages_do_not_see_each_other(play):
