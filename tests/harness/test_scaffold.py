@@ -60,7 +60,7 @@ def test_the_workflow_plays_the_folder_and_builds_a_package(tmp_path, plugin, pa
     assert "      - run: guardlab play e2e\n" in text
     assert ("npm run build" in text) == package
     assert len(text.splitlines()) <= 22
-    assert text.index("pip install guardlab &&") < text.index("key: \"${{ env.GUARDLAB }}-")  # a version has its own
+    assert text.index("pip install guardlab &&") < text.index('key: "${{ env.GUARDLAB }}-')  # a version has its own
     checked = subprocess.run([ACTIONLINT, workflow], capture_output=True, text=True, check=False, timeout=60)
     assert (checked.returncode, checked.stdout) == (0, "")
 
