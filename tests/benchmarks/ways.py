@@ -148,5 +148,5 @@ def _close(stage: Stage, trouble: str) -> None:
     """Close a stage whose script has to be used up."""
     unused = stage.unused()
     stage.close()
-    if trouble or unused or stage.unscripted():
-        raise Undone(trouble or f"unused: {unused}; unscripted: {stage.unscripted()}")
+    if trouble or unused or stage.unscripted:
+        raise Undone(trouble or f"unused: {unused}; unscripted: {stage.unscripted}")
