@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.contracts import CONTRACTS
 from harness.errors import SetupError
+from harness.process.platform import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +88,7 @@ def _link_modules(root: Path, copy: Path) -> Path:
     modules = root / "guard" / "node_modules"
     linked = copy / "guard" / "node_modules"
     if not linked.exists():
-        linked.symlink_to(modules, target_is_directory=True)
+        System.detect().link_folder(linked, modules)
     return modules
 
 

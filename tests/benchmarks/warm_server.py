@@ -9,10 +9,10 @@ take turns, so that whatever else the machine does falls on all of them.
     python -m tests.benchmarks.warm_server [--rounds 5] [--raw FILE] [--suite N [--times FILE]]
 
 Without `--suite` one task is done, of five bash calls and an answer, that asks for 300 ms of silence, the least that is
-usual. `--suite N` takes N scenarios of the suite, spread evenly from the quickest to the slowest of those that are one
-prompt to a server; one that some way cannot do (a continuation comes after `opencode run` has ended) is left out and
-named. `--times` is the junit file of a run of the suite; the suite is played first without it. `--raw` writes every
-single time as a line of JSON: round, scenario, way, seconds.
+usual. `--suite N` takes N scenarios of the suite: those that are one prompt to a server are put in order of their time
+and cut into N parts, and of each part the first is taken that every way can do (after an abort `opencode run` ends with
+an error); what is left out is named. `--times` is the junit file of a run of the suite, which is played first without
+it. `--raw` writes every single time as a line of JSON: round, scenario, way, seconds.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import json
 import os
 import statistics
 import tempfile
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +60,11 @@ expect:
 
 
 def spread(junit: Path, wanted: int, ways: Ways) -> list[Scenario]:
-    """Choose scenarios of the suite that every way can do, evenly by their time."""
+    """Choose scenarios of the suite by their time: of each of `wanted` parts the quickest that every way can do."""
     fitting = [one for one in by_time(junit) if shares_a_server(one) and answered_by_one_prompt(one)]
-    chosen = [fitting[place * (len(fitting) - 1) // max(wanted - 1, 1)] for place in range(min(wanted, len(fitting)))]
-    return [one for one in chosen if _all_do(ways, one)]
+    ends = [len(fitting) * part // wanted for part in range(wanted + 1)]
+    parts = [fitting[begin:end] for begin, end in pairwise(ends)]
+    return [one for part in parts for one in islice((one for one in part if _all_do(ways, one)), 1)]
 
 
 def _all_do(ways: Ways, scenario: Scenario) -> bool:
