@@ -11,13 +11,6 @@ from harness.opencode.driver import Driver
 
 
 @pytest.fixture
-def opencode():
-    made = Talking()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
 def driver(opencode):
     made = Driver(opencode.address, "secret", "/ws/ein Ö")
     yield made

@@ -11,13 +11,6 @@ from harness.opencode.events import Events
 
 
 @pytest.fixture
-def opencode():
-    made = Talking()
-    yield made
-    made.stop()
-
-
-@pytest.fixture
 def events(opencode):
     made = Events(opencode.address, "secret")
     made.start()
