@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from harness.props import Props
     from harness.scenario.model import Scenario
 
-__all__ = ["judge", "play"]
+__all__ = ["judge", "play", "plays_alone"]
 
 LEAVE_SECONDS = 2.0
 GONE_SECONDS = 0.5  # a process that dies closes its connections before its end can be seen
@@ -117,6 +117,11 @@ def judge(scenario: Scenario, record: Record, *, seconds: float = 0.0) -> Run:
     return Run(scenario, record, error, tuple(broken(record, scenario.head.allow)), verdicts, seconds)
 
 
+def plays_alone(scenario: Scenario) -> bool:
+    """Whether a scenario gets a process of its own: it asks for one, or others would meet its guard's modules again."""
+    return scenario.isolated or any(shares_modules(use) for use in scenario.guards)
+
+
 @contextmanager
 def _program(scenario: Scenario, lab: Lab) -> Iterator[Server | OneShot]:
     """Give OpenCode as the scenario wants it: a server, warm or of its own, or `opencode run`."""
@@ -128,8 +133,7 @@ def _program(scenario: Scenario, lab: Lab) -> Iterator[Server | OneShot]:
         finally:
             program.stop()
         return
-    alone = scenario.isolated or any(shares_modules(use) for use in scenario.guards)
-    with lab.pool.lend(alone=alone, environment=options.env) as server:
+    with lab.pool.lend(alone=plays_alone(scenario), environment=options.env) as server:
         yield server
 
 

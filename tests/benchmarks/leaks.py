@@ -25,7 +25,7 @@ import tempfile
 import threading
 import urllib.parse
 from concurrent.futures import wait
-from itertools import islice
+from itertools import filterfalse, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,8 @@ from rich.table import Table
 
 from harness.collect import lab_of
 from harness.opencode import pool
-from tests.benchmarks.quickest import ROOT, by_time, play_all, shares_a_server
+from harness.runner import plays_alone
+from tests.benchmarks.quickest import ROOT, by_time, play_all
 
 if TYPE_CHECKING:
     from harness.lab import Lab
@@ -150,7 +151,7 @@ def main() -> int:
         junit = asked.times or Path(folder) / "junit.xml"
         if not asked.times:
             play_all(junit)
-        quick = list(islice(filter(shares_a_server, by_time(junit)), QUICK))
+        quick = list(islice(filterfalse(plays_alone, by_time(junit)), QUICK))
     command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "-p", "tests.benchmarks.leaks"]
     files = [one.document.file for one in quick]
     environment = {**os.environ, ROUNDS: str(asked.rounds)}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from harness.guards import shares_modules
 from harness.scenario.loader import load
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from harness.scenario.model import Scenario
 
-__all__ = ["ROOT", "by_time", "play_all", "shares_a_server"]
+__all__ = ["ROOT", "by_time", "play_all"]
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -33,11 +32,6 @@ def by_time(junit: Path) -> Iterable[Scenario]:
     timed = {_file_of(case): float(case.get("time", "inf")) for case in cases}
     for file in sorted(timed, key=timed.__getitem__):
         yield load(ROOT / file, shown_as=file)
-
-
-def shares_a_server(scenario: Scenario) -> bool:
-    """Whether a scenario is played on its worker's warm server."""
-    return not (scenario.isolated or any(shares_modules(use) for use in scenario.guards))
 
 
 def _file_of(case: ET.Element) -> str:

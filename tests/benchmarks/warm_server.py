@@ -30,9 +30,10 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.lab import Lab
+from harness.runner import plays_alone
 from harness.scenario.loader import load
 from harness.settings import Settings
-from tests.benchmarks.quickest import by_time, play_all, shares_a_server
+from tests.benchmarks.quickest import by_time, play_all
 from tests.benchmarks.ways import Undone, Ways, answered_by_one_prompt
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ expect:
 
 def spread(junit: Path, wanted: int, ways: Ways) -> list[Scenario]:
     """Choose scenarios of the suite by their time: of each of `wanted` parts the quickest that every way can do."""
-    fitting = [one for one in by_time(junit) if shares_a_server(one) and answered_by_one_prompt(one)]
+    fitting = [one for one in by_time(junit) if not plays_alone(one) and answered_by_one_prompt(one)]
     ends = [len(fitting) * part // wanted for part in range(wanted + 1)]
     parts = [fitting[begin:end] for begin, end in pairwise(ends)]
     return [one for part in parts for one in islice((one for one in part if _all_do(ways, one)), 1)]
