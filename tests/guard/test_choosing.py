@@ -17,8 +17,9 @@ HERE = Path(__file__).parent
 THIRD_CALL = HERE.parents[1] / "scenarios" / "infinity" / "third-call.scenario.yaml"
 
 
-def test_a_variable_chooses_the_binary(lab, tmp_path):
+def test_a_variable_chooses_the_binary(lab, tmp_path, monkeypatch):
     """[INF-64]"""
+    monkeypatch.delenv("GUARDLAB_OPENCODE_VERSION", raising=False)  # the reason would say that a path wins over it
     binary = resolve(Settings.from_environment({**os.environ, "OPENCODE_TEST_BINARY": str(lab.binary.path)}))
     assert (binary.path, binary.why) == (lab.binary.path, "given by OPENCODE_TEST_BINARY")
     with pytest.raises(SetupError, match="OPENCODE_TEST_BINARY"):
