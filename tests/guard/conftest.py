@@ -16,7 +16,6 @@ from harness.lab import Lab
 from harness.settings import Settings
 
 GUARD = Path(__file__).parents[2] / "guard"
-NAME = "opencode-infinity-loop-guard"
 CLAUSE = re.compile(r"\[([A-Z]+-\d+)\]")
 
 

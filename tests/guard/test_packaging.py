@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import NAME
 
 from harness.opencode.server import Server
 
 HERE = Path(__file__).parent
+NAME = "opencode-infinity-loop-guard"
 SCENARIOS = HERE.parents[1] / "scenarios" / "infinity"
 COMMAND_SECONDS = 120
 
